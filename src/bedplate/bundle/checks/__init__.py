@@ -1,0 +1,1 @@
+"""What a reader can verify about a bundle without running the policy."""

@@ -1,0 +1,181 @@
+"""The command `bedplate`: a table of commands that are imported when used, and one place that ends the process.
+
+Exit codes: 0 fine; 1 the command's own "no"; 2 bad usage or bad input; 3 our bug, with a crash report;
+130 interrupted with everything saved.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any
+
+import typer
+from typer.exceptions import TyperException
+
+from bedplate import __version__
+from bedplate.cli import render
+from bedplate.cli.crash import write_crash_report
+from bedplate.core.errors import BedplateError, Interrupted, UnknownName
+from bedplate.core.files import storage_error
+from bedplate.core.registry import load_attribute
+
+COMMANDS = {
+    "init": "Write a working site project: one task, one recipe, one test.",
+    "tasks": "List the tasks; `tasks check ID` proves what can be proved about one.",
+    "recipes": "List the recipes.",
+    "train": "Train a policy from a recipe into a run folder.",
+    "evaluate": "Measure a run on unseen worlds with the guard in the loop.",
+    "export": "Turn a run into a policy bundle.",
+    "verify": "Replay a bundle's golden vectors and time it; refuse a bundle that was changed.",
+    "robot": "Run a simulated robot in its own process, in real time.",
+    "serve": "Drive a robot: writer with guard, and policy, in two processes.",
+    "bench": "Measure engine, training and inference against their peers.",
+    "report": "Write one self-contained report.html for a run.",
+    "demo": "Train, evaluate, export, verify, drive and report: the whole way in a few minutes.",
+}
+"""Command -> one line for the help; the command itself is `<command>` in bedplate/cli/<command>.py."""
+
+EXTRAS = {
+    "envpool": "bench",
+    "numpy": "runtime",
+    "onnxruntime": "runtime",
+    **dict.fromkeys(
+        ("gymnasium", "imageio", "matplotlib", "mujoco", "onnx", "psutil", "scipy", "stable_baselines3", "torch"), "train"
+    ),
+}
+"""Module -> the extra that brings it, for an installation that lacks it."""
+
+HELP = {"help_option_names": ["-h", "--help"]}
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Run one command and end the process with its exit code."""
+    # a site's own package is found in the folder the command is run from; last, so that it shadows nothing
+    if os.getcwd() not in sys.path:
+        sys.path.append(os.getcwd())
+    sys.exit(run(sys.argv[1:] if argv is None else argv))
+
+
+def run(argv: Sequence[str]) -> int:
+    """Run one command.
+
+    Args:
+        argv: the command line without the program's name.
+
+    Returns:
+        The exit code.
+    """
+    argv = list(argv)
+    as_json = "--json" in argv
+    render.forget_results()
+    try:
+        return _finished(_command(argv)(args=argv, prog_name="bedplate", standalone_mode=False))
+    except BedplateError as error:
+        render.show_error(error, as_json=as_json)
+        return error.exit_code
+    except TyperException as error:
+        render.show_error(_usage_error(error, argv), as_json=as_json)
+        return 2
+    except Interrupted as error:
+        return _interrupted(str(error))
+    except (KeyboardInterrupt, typer.Abort):
+        return _interrupted("")
+    except Exception as error:
+        return _unexpected(error, argv, as_json)
+
+
+def _command(argv: Sequence[str]) -> Any:
+    """Build the command line; only the command that argv names is imported, the others are a name and a line."""
+    app = typer.Typer(
+        name="bedplate",
+        help="From a bare GPU server to a guarded robot policy.",
+        no_args_is_help=True,
+        add_completion=False,
+        context_settings=HELP,
+        pretty_exceptions_enable=False,
+    )
+    app.callback()(_root)
+    wanted = next((word for word in argv if not word.startswith("-")), "")
+    for name, summary in COMMANDS.items():
+        target = load_attribute(f"bedplate.cli.{name}:{name}", "command") if name == wanted else _not_loaded
+        if isinstance(target, typer.Typer):
+            app.add_typer(target, name=name, help=summary, context_settings=HELP)
+        else:
+            app.command(name, help=_help_text(target, summary), short_help=summary, context_settings=HELP)(target)
+    return typer.main.get_command(app)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        render.out.print(f"bedplate {__version__}")
+        raise typer.Exit
+
+
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and end.", is_eager=True, callback=_show_version)
+    ] = False,
+) -> None:
+    pass  # the callback of --version has done it
+
+
+def _not_loaded() -> None:
+    raise AssertionError("a command was run that argv does not name")
+
+
+def _help_text(target: Callable[..., Any], summary: str) -> str:
+    # the docstring up to its sections, which are for readers of the code
+    text = (target.__doc__ or summary).split("\n    Args:")[0].split("\n    Raises:")[0]
+    return text.strip()
+
+
+def _finished(result: Any) -> int:
+    # typer gives back the code of typer.Exit, or whatever the command returned; it makes 130 of Ctrl-C
+    if result == 130:
+        return _interrupted("")
+    return result if isinstance(result, int) and not isinstance(result, bool) else 0
+
+
+def _interrupted(what: str) -> int:
+    render.show_note(f"interrupted: {what}" if what else "interrupted")
+    return Interrupted.exit_code
+
+
+def _usage_error(error: TyperException, argv: Sequence[str]) -> BedplateError:
+    command = argv[0] if argv and argv[0] in COMMANDS else ""
+    if argv and not command and not argv[0].startswith("-"):
+        return UnknownName("command", argv[0], COMMANDS)
+    next_step = f"bedplate {command} --help" if command else "bedplate --help"
+    return BedplateError(error.format_message().rstrip("."), next_step=next_step)
+
+
+def _unexpected(error: Exception, argv: Sequence[str], as_json: bool) -> int:
+    # a full disk is not our bug, wherever it shows
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EROFS):
+        render.show_error(storage_error(error.filename or "a file", error), as_json=as_json)
+        return 2
+    # an extra that is not installed
+    if isinstance(error, ModuleNotFoundError) and error.name in EXTRAS:
+        next_step = f"pip install 'bedplate[{EXTRAS[error.name]}]'"
+        render.show_error(BedplateError(f"{error.name} is not installed", next_step=next_step), as_json=as_json)
+        return 2
+    # the reader of a pipe has gone, as with `bedplate tasks | head`
+    if isinstance(error, BrokenPipeError) and _stdout_is_gone():
+        return 0
+    path = write_crash_report(error, argv)
+    found = f"bedplate has a bug: {type(error).__name__}: {error}"
+    where = f"send {path} to the maintainers" if path else "no folder could be written for a crash report"
+    render.show_error(BedplateError(found, next_step=where), as_json=as_json, exit_code=3)
+    return 3
+
+
+def _stdout_is_gone() -> bool:
+    try:
+        sys.stdout.flush()
+    except (BrokenPipeError, ValueError):
+        sys.stdout = open("/dev/null", "w")  # noqa: SIM115 - the interpreter flushes it at exit
+        return True
+    return False

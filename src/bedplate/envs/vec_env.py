@@ -1,0 +1,314 @@
+"""A task on an engine: many environments as tensors, with exact truncation.
+
+The step order is: action -> command (noise, delay, filter) -> physics -> reward and terminations -> signals -> memory
+-> observation; finished worlds are reset in the same step and their last observation is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from bedplate.core.errors import BedplateError
+from bedplate.envs.delay import DelayLine, to_steps
+from bedplate.envs.events import EventSchedule
+from bedplate.envs.sensing import Sensing
+from bedplate.sim.batch import BatchEngine
+from bedplate.tasks.spec import Task
+from bedplate.tasks.state import State
+
+Split = Literal["train", "evaluation"]
+SPLITS: tuple[Split, ...] = ("train", "evaluation")
+
+
+@dataclass(frozen=True)
+class Episode:
+    """One finished episode.
+
+    Attributes:
+        env_id: the environment it ran in.
+        world_id: seed of its world layout.
+        length: control steps.
+        ret: undiscounted return.
+        success: the task's own judgement at the last step.
+        reason: name of the termination that ended it, "time_out" or "diverged".
+        metrics: the task's metrics at the last step.
+        reward_terms: name -> sum over the episode, weights included.
+    """
+
+    env_id: int
+    world_id: int
+    length: int
+    ret: float
+    success: bool
+    reason: str
+    metrics: dict[str, float]
+    reward_terms: dict[str, float]
+
+
+@dataclass
+class Step:
+    """What one control step returns.
+
+    Attributes:
+        obs: (num_envs, obs_dim) float32; of the new episode where one ended.
+        reward: (num_envs,) float32.
+        terminated: (num_envs,) bool: decided; value after it is zero.
+        truncated: (num_envs,) bool: cut; bootstrap from final_obs.
+        done_ids: (n,) int64: environments whose episode ended.
+        final_obs: (n, obs_dim) float32: last observation of each ended episode.
+        episodes: one entry per ended episode, in the order of done_ids.
+    """
+
+    obs: Tensor
+    reward: Tensor
+    terminated: Tensor
+    truncated: Tensor
+    done_ids: np.ndarray
+    final_obs: Tensor
+    episodes: list[Episode] = field(default_factory=list)
+
+
+class TaskVecEnv:
+    """Many environments of one task.
+
+    Args:
+        task: what is simulated.
+        num_envs: number of worlds.
+        seed: of layouts, noise, delays and randomisation; equal seeds give equal runs on the CPU.
+        split: "evaluation" worlds share no layout with "train" worlds, whatever the seeds.
+        randomisation: apply the task's randomisation events, noise and delays.
+        num_threads: physics threads; 0 means every usable core.
+
+    Attributes:
+        command_filter: called with each physical command (num_envs, act_dim) before it reaches the physics;
+            evaluation puts the guards here.
+        num_diverged: worlds whose physics failed since the start; each was terminated and never bootstrapped.
+    """
+
+    def __init__(
+        self,
+        task: Task,
+        num_envs: int,
+        seed: int = 0,
+        split: Split = "train",
+        randomisation: bool = True,
+        num_threads: int = 0,
+    ) -> None:
+        task.validate()
+        if num_envs < 1:
+            raise BedplateError(f"num_envs is {num_envs}", "at least 1")
+        self.task = task
+        self.num_envs = num_envs
+        self.seed = seed
+        self.split = split
+        self.num_diverged = 0
+        self.command_filter: Callable[[Tensor], Tensor] | None = None
+
+        # physics
+        spec = task.model()
+        spec.option.timestep = task.sim_dt_s
+        self.engine = BatchEngine(
+            spec.compile(), num_envs, task.decimation, task.rays, task.fields, task.current_fields, num_threads
+        )
+        zeros = torch.zeros(num_envs, task.act_dim)
+        self.state = State(
+            engine=self.engine,
+            control_dt_s=task.control_dt_s,
+            world={name: torch.zeros(num_envs, size, dtype=torch.float64) for name, size in task.world.items()},
+            world_id=np.zeros(num_envs, np.int64),
+            action=zeros.clone(),
+            previous_action=zeros.clone(),
+            command=zeros.clone(),
+            previous_command=zeros.clone(),
+            step_count=torch.zeros(num_envs, dtype=torch.int64),
+        )
+
+        # randomness: layouts come from world ids, everything else from these two
+        self._generator = torch.Generator().manual_seed(seed)
+        self._rng = np.random.default_rng([seed, SPLITS.index(split)])
+        self._worlds_made = 0
+        self._sensing = Sensing(task.signals, num_envs, task.control_dt_s, randomisation, self._generator)
+        self._action_noise = task.action.noise_std if randomisation else 0.0
+        delay_steps = to_steps(task.action.delay_s, task.control_dt_s) if randomisation else (0, 0)
+        self._action_delay = (
+            DelayLine(num_envs, task.act_dim, delay_steps, self._generator) if delay_steps[1] else None
+        )
+        self._events = EventSchedule(task.events, randomisation, task.control_dt_s, num_envs, self._rng)
+
+        # per-episode sums
+        self._weights = torch.tensor(
+            [term.weight * (1.0 if term.event else task.control_dt_s) for term in task.rewards], dtype=torch.float64
+        )
+        self._term_sums = torch.zeros(num_envs, len(task.rewards), dtype=torch.float64)
+        self.memory: dict[str, Tensor] = {}
+        self._events.startup(self.state)
+
+    @property
+    def signals(self) -> dict[str, Tensor]:
+        """What the policy measures now: name -> (num_envs, size) float32."""
+        return self._sensing.values
+
+    def reset(self) -> Tensor:
+        """Start a new episode in every environment; returns obs (num_envs, obs_dim) float32."""
+        self.memory = self.task.initial_memory(self.signals)
+        self._reset_worlds(np.arange(self.num_envs))
+        return self.task.observe(self.signals, self.memory)
+
+    def step(self, action: Tensor) -> Step:
+        """Advance every environment by one control step.
+
+        Args:
+            action: (num_envs, act_dim) float32 policy output; clipped to [-1, 1].
+
+        Raises:
+            BedplateError: the action has another shape or is not finite.
+        """
+        self._check(action)
+        task, state = self.task, self.state
+        signals, memory = self.signals, self.memory
+
+        # policy side: what the policy believes it commanded
+        command = task.action.to_command(action, signals, memory, task.limits)
+        self.memory = task.remember(signals, memory, action, command)
+
+        # robot side: what reaches the actuators
+        self._command(action, command, signals, memory)
+        task.action.apply(state, state.command)
+        self._events.interval(state)
+        self.engine.step()
+        state.step_count += 1
+        if task.update is not None:
+            task.update(state)
+
+        # judgement of the new state
+        diverged = self.engine.diverged
+        terms = self._reward_terms(diverged)
+        terminated, truncated, fired = self._terminations(diverged)
+        reward = terms.sum(dim=1).to(torch.float32)
+        self._term_sums += terms
+
+        obs = task.observe(self._sensing.measure(state), self.memory)
+        done = terminated | truncated
+        done_ids = done.nonzero()[:, 0].numpy()
+        step = Step(obs, reward, terminated, truncated, done_ids, obs[done_ids])
+        if len(done_ids):
+            step.episodes = self._finish(done_ids, fired, diverged)
+            self._reset_worlds(done_ids)
+            step.obs = task.observe(self.signals, self.memory)
+        return step
+
+    def close(self) -> None:
+        """Release the engine's threads."""
+        self.engine.close()
+
+    def _check(self, action: Tensor) -> None:
+        if tuple(action.shape) != (self.num_envs, self.task.act_dim):
+            raise BedplateError(
+                f"action has shape {tuple(action.shape)}",
+                f"(num_envs, act_dim) = ({self.num_envs}, {self.task.act_dim})",
+            )
+        if not torch.isfinite(action).all():
+            env = int((~torch.isfinite(action)).any(dim=1).nonzero()[0, 0])
+            raise BedplateError(
+                f"action of environment {env} is {action[env].tolist()}",
+                "finite numbers",
+                "a policy that gives NaN has usually diverged: lower learn.learning_rate or set learn.target_kl",
+            )
+
+    def _command(self, action: Tensor, command: Tensor, signals: dict[str, Tensor], memory: dict[str, Tensor]) -> None:
+        state = self.state
+        state.previous_action, state.action = state.action, action.clamp(-1.0, 1.0)
+        if self._action_noise:
+            noisy = action + self._action_noise * torch.randn(action.shape, generator=self._generator)
+            command = self.task.action.to_command(noisy, signals, memory, self.task.limits)
+        if self._action_delay is not None:
+            command = self._action_delay.push(command)
+        if self.command_filter is not None:
+            command = self.command_filter(command)
+        state.previous_command, state.command = state.command, command
+
+    def _reward_terms(self, diverged: Tensor) -> Tensor:
+        """(num_envs, num_terms) float64, weighted; zero where the physics failed."""
+        if not self.task.rewards:
+            return torch.zeros(self.num_envs, 0, dtype=torch.float64)
+        terms = torch.stack([term.func(self.state).to(torch.float64) for term in self.task.rewards], dim=1)
+        terms = terms * self._weights
+        broken = ~torch.isfinite(terms).all(dim=1)
+        diverged |= broken
+        if diverged.any():
+            terms[diverged] = 0.0
+        return terms
+
+    def _terminations(self, diverged: Tensor) -> tuple[Tensor, Tensor, list[Tensor]]:
+        """Which episodes end: decided, cut, and one mask per termination of the task."""
+        fired = [term.func(self.state) for term in self.task.terminations]
+        terminated = diverged.clone()
+        truncated = self.state.step_count >= self.task.episode_steps
+        for term, mask in zip(self.task.terminations, fired, strict=True):
+            if term.truncated:
+                truncated = truncated | mask
+            else:
+                terminated |= mask
+        return terminated, truncated & ~terminated, fired
+
+    def _finish(self, done_ids: np.ndarray, fired: list[Tensor], diverged: Tensor) -> list[Episode]:
+        state, task = self.state, self.task
+        success = task.success(state)[done_ids].tolist()
+        lengths = state.step_count[done_ids].tolist()
+        sums = self._term_sums[done_ids].tolist()
+        metrics = {name: func(state)[done_ids].tolist() for name, func in task.metrics.items()}
+        masks = {term.name: mask[done_ids].tolist() for term, mask in zip(task.terminations, fired, strict=True)}
+        failed = diverged[done_ids].tolist()
+        self.num_diverged += sum(failed)
+        episodes = []
+        for i, env_id in enumerate(done_ids.tolist()):
+            reason = next((name for name, mask in masks.items() if mask[i]), "time_out")
+            episodes.append(
+                Episode(
+                    env_id=env_id,
+                    world_id=int(state.world_id[env_id]),
+                    length=lengths[i],
+                    ret=sum(sums[i]),
+                    success=success[i] and not failed[i],
+                    reason="diverged" if failed[i] else reason,
+                    metrics={name: values[i] for name, values in metrics.items()},
+                    reward_terms={term.name: sums[i][k] for k, term in enumerate(task.rewards)},
+                )
+            )
+        return episodes
+
+    def _reset_worlds(self, ids: np.ndarray) -> None:
+        state = self.state
+        rows = torch.from_numpy(ids)
+
+        # layouts: ids of the two splits differ in their highest bits, seeds in the middle
+        count = np.arange(self._worlds_made, self._worlds_made + len(ids), dtype=np.int64)
+        state.world_id[ids] = (SPLITS.index(self.split) << 61) | ((self.seed & 0x1FFFFFFF) << 32) | count
+        self._worlds_made += len(ids)
+
+        # physics state
+        self.engine.reset(ids)
+        state.step_count[rows] = 0
+        self._term_sums[rows] = 0.0
+        for tensor in (state.action, state.previous_action, state.command, state.previous_command):
+            tensor[rows] = 0.0
+        self._events.reset(state, ids)
+        self.engine.forward(ids)
+
+        # what the policy knows
+        self._sensing.restart(state, rows)
+        measured = {name: value[rows] for name, value in self.signals.items()}
+        remembered = self.task.initial_memory(measured)
+        for name, value in self.memory.items():
+            # a copy: the update may have handed out a tensor that the state holds too
+            self.memory[name] = value.clone()
+            self.memory[name][rows] = remembered[name]
+        if self._action_delay is not None:
+            still = torch.zeros(len(ids), self.task.act_dim)
+            self._action_delay.reset(rows, self.task.action.to_command(still, measured, remembered, self.task.limits))

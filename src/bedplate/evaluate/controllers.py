@@ -1,0 +1,129 @@
+"""What can be evaluated: a trained policy, an exported bundle, a classical baseline. Each turns an environment's
+signals into policy outputs in [-1, 1], so that all of them meet the same noise, delay and guard.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from bedplate.envs.vec_env import TaskVecEnv
+from bedplate.tasks.spec import Memory, Signals, Task
+
+Baseline = Callable[[Signals], Tensor]
+"""Measured signals -> physical command (num_envs, act_dim)."""
+
+
+class Controller(Protocol):
+    """Decides in every world at once."""
+
+    def restart(self, num_envs: int) -> None:
+        """Forget everything: `num_envs` new episodes begin."""
+        ...
+
+    def act(self, env: TaskVecEnv, obs: Tensor, running: np.ndarray) -> Tensor:
+        """Policy output (num_envs, act_dim) float32 for this control step.
+
+        Only the worlds where `running` (num_envs,) bool is set count; the others may get anything.
+        """
+        ...
+
+
+class BatchPolicy:
+    """A policy network called once for all worlds.
+
+    Args:
+        predict: obs (num_envs, obs_dim) float32 -> action (num_envs, act_dim) float32, deterministic.
+    """
+
+    def __init__(self, predict: Callable[[Tensor], Tensor]) -> None:
+        self._predict = predict
+
+    def restart(self, num_envs: int) -> None:
+        """It keeps nothing between steps; memory belongs to the environment."""
+
+    def act(self, env: TaskVecEnv, obs: Tensor, running: np.ndarray) -> Tensor:
+        """See Controller.act."""
+        return self._predict(obs)
+
+
+class BaselinePolicy:
+    """A classical controller that gives physical commands.
+
+    Args:
+        baseline: signals -> command.
+    """
+
+    def __init__(self, baseline: Baseline) -> None:
+        self._baseline = baseline
+
+    def restart(self, num_envs: int) -> None:
+        """A baseline is a function of the measured signals alone."""
+
+    def act(self, env: TaskVecEnv, obs: Tensor, running: np.ndarray) -> Tensor:
+        """See Controller.act."""
+        return to_action(env.task, self._baseline(env.signals), env.signals, env.memory)
+
+
+class RuntimePolicy(Protocol):
+    """What the robot runs: bedplate.runtime's policy, with its memory inside."""
+
+    def reset(self) -> None:
+        """A new episode begins."""
+        ...
+
+    def act(self, signals: dict[str, np.ndarray]) -> np.ndarray:
+        """Named signals in physical units -> command (act_dim,) float64."""
+        ...
+
+
+class PerWorldPolicies:
+    """The runtime's own policy, one per world: exactly what the robot runs, and slower than a batch.
+
+    Args:
+        make: builds one policy.
+    """
+
+    def __init__(self, make: Callable[[], RuntimePolicy]) -> None:
+        self._make = make
+        self._policies: list[RuntimePolicy] = []
+
+    def restart(self, num_envs: int) -> None:
+        """See Controller.restart."""
+        while len(self._policies) < num_envs:
+            self._policies.append(self._make())
+        for policy in self._policies:
+            policy.reset()
+
+    def act(self, env: TaskVecEnv, obs: Tensor, running: np.ndarray) -> Tensor:
+        """See Controller.act."""
+        signals = {name: value.numpy() for name, value in env.signals.items()}
+        command = env.state.command.numpy().copy()
+        for i in running.nonzero()[0]:
+            command[i] = self._policies[i].act({name: value[i] for name, value in signals.items()})
+        return to_action(env.task, torch.from_numpy(command), env.signals, env.memory)
+
+
+def to_action(task: Task, command: Tensor, signals: Signals, memory: Memory) -> Tensor:
+    """The policy output whose command is `command`: Action.to_command backwards.
+
+    Args:
+        task: whose action it is.
+        command: (num_envs, act_dim) in the channels' units.
+        signals, memory: of this control step.
+
+    Returns:
+        (num_envs, act_dim) float32, clipped to [-1, 1].
+    """
+    action = task.action
+    low, high = torch.tensor(action.low), torch.tensor(action.high)
+    offset = command - (low + high) / 2
+    if action.relative_to == "measured":
+        offset = offset - signals[action.signal]
+    elif action.relative_to == "commanded":
+        offset = offset - memory["commanded"]
+    return (offset / ((high - low) / 2)).clamp(-1.0, 1.0).to(torch.float32)

@@ -1,0 +1,120 @@
+"""One guard per world in the loop, and how often they acted."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from bedplate.bundle.contract import Contract, GuardSettings
+from bedplate.envs.vec_env import TaskVecEnv
+from bedplate.runtime.guard import ReferenceGuard
+
+
+@dataclass(frozen=True)
+class GuardUse:
+    """What the guards did over all counted episodes. A tick is one command of one world.
+
+    Attributes:
+        ticks: commands that passed a guard.
+        changed: ticks whose command the guard changed.
+        by_rule: rule -> ticks in which it acted.
+        by_channel: command channel -> ticks in which the guard changed it.
+        safe_ticks: ticks under a latched fault, that is under the safe action.
+        faults: episodes in which a fault latched.
+        faults_by_rule: rule -> episodes whose fault it latched.
+    """
+
+    ticks: int
+    changed: int
+    by_rule: dict[str, int]
+    by_channel: dict[str, int]
+    safe_ticks: int
+    faults: int
+    faults_by_rule: dict[str, int]
+
+    @property
+    def clamp_rate(self) -> float:
+        """Share of ticks whose command the guard changed."""
+        return self.changed / self.ticks if self.ticks else 0.0
+
+    def __add__(self, other: GuardUse) -> GuardUse:
+        return GuardUse(
+            ticks=self.ticks + other.ticks,
+            changed=self.changed + other.changed,
+            by_rule=dict(Counter(self.by_rule) + Counter(other.by_rule)),
+            by_channel={name: count + other.by_channel[name] for name, count in self.by_channel.items()},
+            safe_ticks=self.safe_ticks + other.safe_ticks,
+            faults=self.faults + other.faults,
+            faults_by_rule=dict(Counter(self.faults_by_rule) + Counter(other.faults_by_rule)),
+        )
+
+
+class GuardBank:
+    """A command filter of TaskVecEnv: world i's command passes guard i, in simulated time.
+
+    In simulation the newest signals are those of this control step, and the command answers to them: both stamps are
+    now. A latched fault stays until the episode ends, so that the episode counts as it ends under the safe action.
+
+    Args:
+        env: whose commands are guarded; the bank becomes its command filter.
+        contract: of the task.
+        settings: of the guards.
+    """
+
+    def __init__(self, env: TaskVecEnv, contract: Contract, settings: GuardSettings) -> None:
+        self._env = env
+        self._channels = contract.channels
+        self._control_dt_s = contract.control_dt_s
+        self._guards = [ReferenceGuard(contract, settings) for _ in range(env.num_envs)]
+        self._changed = np.zeros(len(contract.channels), np.int64)
+        self._ticks = self._changed_ticks = self._safe_ticks = 0
+        self._rules: Counter[str] = Counter()
+        self.running = np.ones(env.num_envs, bool)
+        self.refused = np.zeros(env.num_envs, bool)
+        env.command_filter = self.filter
+
+    def filter(self, command: Tensor) -> Tensor:
+        """Pass the commands of all running worlds through their guards.
+
+        Worlds with `refused` set gave no finite policy output; their guard is shown the NaN that the robot's would see.
+        """
+        asked = command.numpy().astype(np.float64)
+        asked[self.refused] = np.nan
+        sent = asked.copy()
+        signals = {name: value.numpy().astype(np.float64) for name, value in self._env.signals.items()}
+        steps = self._env.state.step_count.tolist()
+
+        for i in self.running.nonzero()[0].tolist():
+            now_s = steps[i] * self._control_dt_s
+            row = {name: value[i] for name, value in signals.items()}
+            decision = self._guards[i].filter(now_s, now_s, row, now_s, asked[i])
+            sent[i] = decision.command
+            if decision.rules:
+                self._rules.update(decision.rules)
+            if decision.fault is not None:
+                self._safe_ticks += 1
+
+        # a world that is not running does not count, but its physics needs finite commands
+        sent[~self.running] = np.nan_to_num(sent[~self.running])
+        changed = (sent != asked) & self.running[:, None]
+        self._changed += changed.sum(axis=0)
+        self._changed_ticks += int(changed.any(axis=1).sum())
+        self._ticks += int(self.running.sum())
+        return torch.from_numpy(sent).to(torch.float32)
+
+    def use(self) -> GuardUse:
+        """What the guards did so far."""
+        faults = Counter(guard.fault.rule for guard in self._guards if guard.fault is not None)
+        return GuardUse(
+            ticks=self._ticks,
+            changed=self._changed_ticks,
+            by_rule=dict(self._rules),
+            by_channel=dict(zip(self._channels, self._changed.tolist(), strict=True)),
+            safe_ticks=self._safe_ticks,
+            faults=sum(faults.values()),
+            faults_by_rule=dict(faults),
+        )

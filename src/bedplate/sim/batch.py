@@ -1,0 +1,166 @@
+"""The CPU engine: many worlds on mujoco.batch.Batch, bit-equal to single-world C MuJoCo.
+
+The batch is persistent (one MjData per world), so a bound field is always that world's own; a shared MjData would
+show another world's value in every field that a call does not compute.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+
+import mujoco
+import numpy as np
+import torch
+from mujoco.batch import Batch, SimulationError
+from torch import Tensor
+
+from bedplate.sim.engine import RaySensor
+from bedplate.sim.threads import usable_cores
+
+# warnings after which MuJoCo has reset the world without raising
+DIVERGENCE = [getattr(mujoco.mjtWarning, f"mjWARN_{name}").value for name in ("BADQPOS", "BADQVEL", "BADQACC")]
+
+
+class BatchEngine:
+    """Many worlds of one model, stepped on a C++ thread pool.
+
+    Args:
+        model: the compiled model; the engine owns a copy.
+        num_envs: number of worlds.
+        decimation: physics substeps per step().
+        rays: ray sensors, computed once per step().
+        fields: derived data fields that will be read, such as "site_xpos".
+        current: make derived fields current after step(); otherwise they are one substep behind, as mj_step leaves
+            them (Gymnasium's observations want that).
+        num_threads: threads of the pool; 0 means every usable core.
+    """
+
+    def __init__(
+        self,
+        model: mujoco.MjModel,
+        num_envs: int,
+        decimation: int = 1,
+        rays: Sequence[RaySensor] = (),
+        fields: Sequence[str] = (),
+        current: bool = True,
+        num_threads: int = 0,
+    ) -> None:
+        self.model = model
+        self.num_envs = num_envs
+        self.decimation = decimation
+        self.num_threads = num_threads or usable_cores()
+        self.batch = Batch(model, nsim=num_envs, nthread=min(self.num_threads, num_envs), persistent=True)
+        self._stage = (mujoco.mjtStage.mjSTAGE_VEL if current else mujoco.mjtStage.mjSTAGE_NONE).value
+        self._fields: dict[str, Tensor] = {}
+        self._all = np.arange(num_envs)
+        self.diverged = torch.zeros(num_envs, dtype=torch.bool)
+        self.rays: dict[str, Tensor] = {}
+        self._fans = [_Fan(sensor, self) for sensor in rays]
+        for name in fields:
+            self.field(name)
+
+    def field(self, name: str) -> Tensor:
+        """Live view of a MuJoCo data field; see Engine.field."""
+        view = self._fields.get(name)
+        if view is None:
+            view = self._fields[name] = _as_tensor(self.batch.bind(name))
+        return view
+
+    def reset(self, ids: np.ndarray) -> None:
+        """Put worlds at the model's defaults; see Engine.reset."""
+        self.batch.reset(ids, stage=mujoco.mjtStage.mjSTAGE_NONE.value)
+
+    def forward(self, ids: np.ndarray) -> None:
+        """Compute derived fields and rays of some worlds from their state; see Engine.forward."""
+        try:
+            self.batch.forward(ids)
+        except SimulationError as error:
+            self.diverged[error.ids] = True
+        self._cast_rays(ids)
+
+    def step(self) -> None:
+        """Advance every world by one control step; see Engine.step."""
+        before = self.batch.warning[:, DIVERGENCE, 1].copy()
+        self.diverged.zero_()
+        try:
+            self.batch.step(nstep=self.decimation, stage=self._stage)
+        except SimulationError as error:
+            self.diverged[error.ids] = True
+        rose = (self.batch.warning[:, DIVERGENCE, 1] != before).any(axis=1)
+        if rose.any():
+            self.diverged[rose] = True
+        self._cast_rays(None)
+
+    def expand(self, name: str) -> Tensor:
+        """Per-world values of a model field; see Engine.expand."""
+        return _as_tensor(self.batch.expand(name))
+
+    def set_const(self, ids: np.ndarray) -> None:
+        """Recompute model constants of some worlds; see Engine.set_const."""
+        self.batch.set_const(ids)
+
+    def world_model(self, world: int) -> mujoco.MjModel:
+        """One world's model with its own fields."""
+        return self.batch.get_model(world)
+
+    def world_data(self, world: int) -> mujoco.MjData:
+        """One world's data, forwarded."""
+        return self.batch.get_data(world)
+
+    def close(self) -> None:
+        """Drop the batch; its threads end with it."""
+        self._fields.clear()
+        self._fans.clear()
+        self.__dict__.pop("batch", None)
+
+    def _cast_rays(self, ids: np.ndarray | None) -> None:
+        for fan in self._fans:
+            fan.cast(self.batch, self._all if ids is None else ids)
+
+
+class _Fan:
+    """One ray sensor on every world."""
+
+    def __init__(self, sensor: RaySensor, engine: BatchEngine) -> None:
+        self.sensor = sensor
+        self.body = engine.model.body(sensor.body).id
+        self.xpos = engine.batch.bind("xpos")
+        self.xmat = engine.batch.bind("xmat")
+        self.origin = np.asarray(sensor.origin)
+        self.directions = np.asarray(sensor.directions)
+        self.groups = np.zeros(mujoco.mjNGROUP, np.uint8)
+        self.groups[list(sensor.geomgroups)] = 1
+        self.distance = torch.full((engine.num_envs, len(sensor.directions)), sensor.range_m, dtype=torch.float64)
+        engine.rays[sensor.name] = self.distance
+
+    def cast(self, batch: Batch, ids: np.ndarray) -> None:
+        """Measure the worlds `ids`."""
+        rotation = self.xmat[ids, self.body].reshape(-1, 3, 3)
+        origin = self.xpos[ids, self.body] + rotation @ self.origin
+        if self.sensor.yaw_only:
+            rotation = _heading(rotation)
+        # (n, num_rays, 3): directions in the world frame
+        vec = np.einsum("nij,rj->nri", rotation, self.directions)
+        pnt = np.broadcast_to(origin[:, None], vec.shape)
+        hit, _ = batch.ray(pnt, vec, geomgroup=self.groups, bodyexclude=self.body, ids=ids)
+        range_m = self.sensor.range_m
+        self.distance.numpy()[ids] = np.where((hit < 0) | (hit > range_m), range_m, hit)
+
+
+def _heading(rotation: np.ndarray) -> np.ndarray:
+    """(n, 3, 3) rotations about the vertical axis with the heading of the body's x axis."""
+    yaw = np.arctan2(rotation[:, 1, 0], rotation[:, 0, 0])
+    level = np.zeros_like(rotation)
+    level[:, 0, 0] = level[:, 1, 1] = np.cos(yaw)
+    level[:, 1, 0] = np.sin(yaw)
+    level[:, 0, 1] = -level[:, 1, 0]
+    level[:, 2, 2] = 1.0
+    return level
+
+
+def _as_tensor(array: np.ndarray) -> Tensor:
+    with warnings.catch_warnings():
+        # derived fields are read-only arrays; terms only read them
+        warnings.simplefilter("ignore", UserWarning)
+        return torch.from_numpy(array)

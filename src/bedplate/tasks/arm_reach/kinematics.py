@@ -1,0 +1,176 @@
+"""Forward kinematics and Jacobian of a serial arm in torch: only operations that ONNX has.
+
+Positions are in the base frame: its origin is the body that carries the first joint, its axes are the world's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import mujoco
+import numpy as np
+import torch
+from torch import Tensor
+
+# spacing below which two joint origins count as one point, and above which a point is put between them
+NEAR_M, LONG_M = 0.02, 0.15
+
+
+@dataclass(frozen=True)
+class Pose:
+    """The arm at joint positions `q`.
+
+    Attributes:
+        tip: (n, 3) tip position in the base frame, in metres.
+        axis: (n, 3) approach axis of the tip (its z axis), unit vector.
+        points: (n, num_points, 3) points along the arm, the tip last.
+        anchors: (n, num_joints, 3) a point on each joint's axis.
+        axes: (n, num_joints, 3) each joint's axis, unit vectors.
+    """
+
+    tip: Tensor
+    axis: Tensor
+    points: Tensor
+    anchors: Tensor
+    axes: Tensor
+
+
+@dataclass(frozen=True)
+class _Link:
+    """One joint: a fixed transform from the frame before it, then a rotation about, or a slide along, its z axis."""
+
+    rotation: Tensor
+    offset: Tensor
+    slide: bool
+    zero: float
+
+
+class Chain:
+    """The kinematic chain from the base to a site.
+
+    Args:
+        model: a compiled arm.
+        joints: joint names from base to tip.
+        site: the end-effector site.
+
+    Attributes:
+        base: (3,) float64 origin of the base frame in the world.
+        reach_m: sum of the distances between joint origins: no point of the arm is farther from the first joint.
+        num_points: number of points along the arm in a Pose.
+    """
+
+    def __init__(self, model: mujoco.MjModel, joints: tuple[str, ...], site: str) -> None:
+        # a pose with every joint at its reference gives the fixed transforms between joint frames
+        data = mujoco.MjData(model)
+        ids = [model.joint(name).id for name in joints]
+        data.qpos[:] = model.qpos0
+        mujoco.mj_kinematics(model, data)
+        first = model.body_parentid[model.jnt_bodyid[ids[0]]]
+        self.base = data.xpos[first].copy()
+
+        # joint frames: origin on the axis, z along the axis
+        rotation, origin = np.eye(3), self.base
+        self._links: list[_Link] = []
+        origins = [self.base]
+        for i in ids:
+            frame = _frame_along(data.xaxis[i])
+            self._links.append(
+                _Link(
+                    rotation=_float32(rotation.T @ frame),
+                    offset=_float32(rotation.T @ (data.xanchor[i] - origin)),
+                    slide=bool(model.jnt_type[i] == mujoco.mjtJoint.mjJNT_SLIDE),
+                    zero=float(model.qpos0[model.jnt_qposadr[i]]),
+                )
+            )
+            rotation, origin = frame, data.xanchor[i].copy()
+            origins.append(origin)
+
+        # the tip, fixed to the last joint frame
+        tip = data.site(site)
+        self._tip = _float32(rotation.T @ (tip.xpos - origin))
+        self._axis = _float32(rotation.T @ tip.xmat.reshape(3, 3)[:, 2])
+        origins.append(tip.xpos.copy())
+        steps = np.linalg.norm(np.diff(origins[1:], axis=0), axis=1)
+        slides = sum(float(np.abs(model.jnt_range[i]).max()) for i in ids if model.jnt_type[i] == 2)
+        self.reach_m = float(steps.sum() + slides)
+        self._fractions = self._spread(origins)
+        self.num_points = len(self._fractions)
+
+    def _spread(self, origins: list[np.ndarray]) -> list[tuple[int, float]]:
+        """Points to watch: (segment, fraction) on the segments between successive joint origins."""
+        # segment k runs from joint k to joint k + 1, the last one to the tip
+        points: list[tuple[int, float]] = []
+        for k in range(1, len(origins) - 1):
+            length = float(np.linalg.norm(origins[k + 1] - origins[k]))
+            if length > LONG_M:
+                points.append((k - 1, 0.5))
+            if length > NEAR_M:
+                points.append((k - 1, 1.0))
+        return points
+
+    def pose(self, q: Tensor) -> Pose:
+        """The arm at joint positions `q` (n, num_joints), in rad or m."""
+        n = q.shape[0]
+        rotation = torch.eye(3).expand(n, 3, 3)
+        origin = torch.zeros(n, 3)
+        anchors, axes = [], []
+        for k, link in enumerate(self._links):
+            origin = origin + rotation @ link.offset
+            rotation = rotation @ link.rotation
+            axis = rotation[:, :, 2]
+            anchors.append(origin)
+            axes.append(axis)
+            move = q[:, k : k + 1] - link.zero
+            if link.slide:
+                origin = origin + move * axis
+            else:
+                # only the x and y columns turn about z
+                sin, cos = torch.sin(move), torch.cos(move)
+                x, y = rotation[:, :, 0], rotation[:, :, 1]
+                rotation = torch.stack([cos * x + sin * y, cos * y - sin * x, axis], dim=2)
+        tip = origin + rotation @ self._tip
+        ends = [*anchors[1:], tip]
+        points = [anchors[k] + fraction * (ends[k] - anchors[k]) for k, fraction in self._fractions]
+        return Pose(
+            tip=tip,
+            axis=rotation @ self._axis,
+            points=torch.stack(points, dim=1),
+            anchors=torch.stack(anchors, dim=1),
+            axes=torch.stack(axes, dim=1),
+        )
+
+    def jacobian(self, pose: Pose, points: Tensor, last_joint: Tensor | None = None) -> Tensor:
+        """Velocity of `points` (n, k, 3) per joint speed: (n, k, num_joints, 3).
+
+        Args:
+            pose: the arm.
+            points: points that move with the arm, in the base frame.
+            last_joint: (k, num_joints) 1 where the joint moves the point; None when every joint does.
+        """
+        lever = points[:, :, None] - pose.anchors[:, None]
+        axes = pose.axes[:, None].expand_as(lever)
+        turn = torch.linalg.cross(axes, lever)
+        slide = torch.tensor([1.0 if link.slide else 0.0 for link in self._links])[None, None, :, None]
+        moved = turn * (1.0 - slide) + axes * slide
+        return moved if last_joint is None else moved * last_joint[None, :, :, None]
+
+    def moved_by(self) -> Tensor:
+        """(num_points, num_joints) float32: 1 where the joint moves the point of a Pose."""
+        return torch.tensor([[1.0 if j <= k else 0.0 for j in range(len(self._links))] for k, _ in self._fractions])
+
+    def axis_jacobian(self, pose: Pose) -> Tensor:
+        """Angular velocity of the tip per joint speed: (n, num_joints, 3)."""
+        slide = torch.tensor([1.0 if link.slide else 0.0 for link in self._links])[None, :, None]
+        return pose.axes * (1.0 - slide)
+
+
+def _frame_along(axis: np.ndarray) -> np.ndarray:
+    """(3, 3) rotation matrix whose third column is the unit vector `axis`."""
+    helper = np.eye(3)[int(np.argmin(np.abs(axis)))]
+    x = np.cross(helper, axis)
+    x /= np.linalg.norm(x)
+    return np.column_stack([x, np.cross(axis, x), axis])
+
+
+def _float32(array: np.ndarray) -> Tensor:
+    return torch.tensor(np.asarray(array), dtype=torch.float32)
