@@ -96,11 +96,17 @@ def _replaceable(folder: Path) -> bool:
 
 
 def seal(info: BundleInfo, files: Mapping[str, bytes]) -> BundleInfo:
-    """`info` with the hashes of contract, files and itself filled in."""
+    """`info` with the hashes of contract, files and itself filled in.
+
+    Raises:
+        BedplateError: a number is NaN or infinite, or a value does not go into JSON.
+    """
     hashes = {name: hashlib.sha256(data).hexdigest() for name, data in sorted(files.items())}
-    update = {"contract_hash": info.contract.hash, "files": hashes, "bundle_hash": ""}
-    sealed = info.model_copy(update=update)
-    return sealed.model_copy(update={"bundle_hash": sealed.content_hash})
+    try:
+        sealed = info.model_copy(update={"contract_hash": info.contract.hash, "files": hashes, "bundle_hash": ""})
+        return sealed.model_copy(update={"bundle_hash": sealed.content_hash})
+    except (TypeError, ValueError) as error:
+        raise BedplateError(f"bundle.json cannot be written: {error}", "finite numbers and texts") from error
 
 
 def read_bundle(folder: Path, expected: Contract | None = None) -> Bundle:
@@ -141,5 +147,5 @@ def check_contents(folder: Path, contents: Mapping[str, bytes]) -> Bundle:
     golden = read_golden(files[GOLDEN], info.contract, folder / GOLDEN)
     check_contract(info, folder / BUNDLE_JSON)
     check_own_hash(info, folder / BUNDLE_JSON)
-    check_graph(files[POLICY_ONNX], folder / POLICY_ONNX)
+    check_graph(files[POLICY_ONNX], info.contract_hash, folder / POLICY_ONNX)
     return Bundle(folder, info, files, golden)

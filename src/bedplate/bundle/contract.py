@@ -6,18 +6,18 @@ the control period. Evaluation results and provenance are outside of it.
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from bedplate.core.files import canonical_json, sha256_text
 from bedplate.core.limits import Limits
 
-SCHEMA = 1
+SCHEMA: Final = 1
 
 
 class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="constants")
 
 
 class SignalContract(_Frozen):

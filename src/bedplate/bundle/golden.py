@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bedplate.bundle.contract import Contract
 from bedplate.core.files import canonical_json
@@ -52,7 +52,7 @@ class Golden:
         """The content of golden.npz."""
         import numpy as np
 
-        arrays = {f"signal.{name}": values for name, values in self.signals.items()}
+        arrays: dict[str, Any] = {f"signal.{name}": values for name, values in self.signals.items()}
         arrays |= {f"memory.{name}": values for name, values in self.memory.items()} | self.outputs()
         arrays = {name: np.ascontiguousarray(values, dtype=np.float32) for name, values in arrays.items()}
         buffer = io.BytesIO()

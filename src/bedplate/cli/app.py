@@ -10,6 +10,7 @@ import errno
 import os
 import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -43,7 +44,8 @@ EXTRAS = {
     "numpy": "runtime",
     "onnxruntime": "runtime",
     **dict.fromkeys(
-        ("gymnasium", "imageio", "matplotlib", "mujoco", "onnx", "psutil", "scipy", "stable_baselines3", "torch"), "train"
+        ("gymnasium", "imageio", "matplotlib", "mujoco", "onnx", "psutil", "scipy", "stable_baselines3", "torch"),
+        "train",
     ),
 }
 """Module -> the extra that brings it, for an installation that lacks it."""
@@ -155,7 +157,7 @@ def _usage_error(error: TyperException, argv: Sequence[str]) -> BedplateError:
 def _unexpected(error: Exception, argv: Sequence[str], as_json: bool) -> int:
     # a full disk is not our bug, wherever it shows
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EROFS):
-        render.show_error(storage_error(error.filename or "a file", error), as_json=as_json)
+        render.show_error(storage_error(Path(error.filename or "a file"), error), as_json=as_json)
         return 2
     # an extra that is not installed
     if isinstance(error, ModuleNotFoundError) and error.name in EXTRAS:

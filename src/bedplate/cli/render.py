@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from rich import box
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -41,7 +42,7 @@ def show_json(value: Any) -> None:
 def show_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     """Print a table to stdout; numbers are aligned to the right, square brackets are printed as they are."""
     content = [[value if isinstance(value, Text) else Text(str(value)) for value in row] for row in rows]
-    table = Table(title=Text(title) if title else None, title_justify="left", header_style="bold")
+    table = Table(title=Text(title) if title else None, title_justify="left", header_style="bold", box=box.SIMPLE)
     for index, column in enumerate(columns):
         numeric = bool(content) and all(_is_number(row[index].plain) for row in content)
         table.add_column(column, justify="right" if numeric else "left", overflow="fold")
@@ -52,7 +53,7 @@ def show_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[objec
 
 def show_note(text: str) -> None:
     """Print one plain line to stderr: what is being done, or where a file went."""
-    err.print(Text(text))
+    err.print(Text(text), soft_wrap=True)
 
 
 def show_warning(text: str) -> None:

@@ -1,0 +1,1 @@
+"""Errors, files, limits, checks, clocks, signals: standard library, pydantic and yaml only."""

@@ -149,7 +149,9 @@ def _run(check: Check, facts: Mapping[str, Any]) -> list[Finding]:
     try:
         answer = check.run({name: facts[name] for name in check.needs})
         findings = [answer] if isinstance(answer, Finding) else list(answer)
-        return [_own(check, finding) for finding in findings] or [_crash(check, ValueError("the check gave no finding"))]
+        return [_own(check, finding) for finding in findings] or [
+            _crash(check, ValueError("the check gave no finding"))
+        ]
     except Exception as error:
         return [_crash(check, error)]
 
@@ -167,7 +169,7 @@ def _crash(check: Check, error: Exception) -> Finding:
 
 
 def verdict(findings: Sequence[Finding]) -> str:
-    """The worst that is known: "fail", "warn", "unknown" (something could not be told, or nothing was asked), "pass"."""
+    """The worst that is known: "fail", "warn", "unknown" (something could not be told or was not asked), "pass"."""
     statuses = {finding.status for finding in findings}
     if Status.FAIL in statuses or any(finding.blocks for finding in findings):
         return "fail"

@@ -76,7 +76,7 @@ class GateFailed(BedplateError):
     exit_code = 1
 
 
-class Interrupted(Exception):  # noqa: N818 - it is not an error
+class Interrupted(Exception):
     """The user asked to stop; everything worth keeping has been saved."""
 
     exit_code = 130

@@ -11,7 +11,7 @@ import dataclasses
 import hashlib
 import json
 import os
-import tempfile
+import secrets
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
@@ -23,36 +23,41 @@ from bedplate.core.errors import BedplateError, StorageError
 def atomic_open(path: Path, mode: str = "w") -> Iterator[IO[Any]]:
     """Open a temporary file that becomes `path` when the block ends without an error.
 
+    Args:
+        path: the target; absent parent folders are made.
+        mode: "w" for UTF-8 text or "wb" for bytes.
+
     Raises:
         StorageError: the folder cannot be written or the disk is full; `path` is unchanged.
     """
     path = Path(path)
-    temporary = ""
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
+    encoding = None if "b" in mode else "utf-8"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
-        with os.fdopen(handle, mode, **({} if "b" in mode else {"encoding": "utf-8"})) as file:
+        # "x" makes a new file with the user's umask, and never follows a link
+        with open(temporary, mode.replace("w", "x"), encoding=encoding) as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        # mkstemp makes 0600; give the file the mode that open() would have given it
-        os.chmod(temporary, 0o666 & ~_umask())
         os.replace(temporary, path)
         _sync_folder(path.parent)
     except OSError as error:
-        raise storage_error(path, error) from error
+        if _is_about(error, path, temporary):
+            raise storage_error(path, error) from error
+        raise
     finally:
         with contextlib.suppress(OSError):
-            if temporary:
-                os.unlink(temporary)
+            temporary.unlink()
 
 
 def storage_error(path: Path, error: OSError) -> StorageError:
     """Say in words why `path` could not be written."""
+    folder = Path(path).parent
     return StorageError(
         f"cannot write {path}: {error.strerror or error}",
         "a writable folder with free space",
-        f"check it with: df -h {path.parent} && ls -ld {path.parent}",
+        f"check it with: df -h {folder}; ls -ld {folder}",
     )
 
 
@@ -90,10 +95,10 @@ def read_json(path: Path) -> Any:
         BedplateError: the file is absent or is not JSON; says where.
     """
     try:
-        return json.loads(Path(path).read_text(encoding="utf-8"))
+        return json.loads(Path(path).read_text(encoding="utf-8"), parse_constant=_no_constant)
     except OSError as error:
         raise BedplateError(f"cannot read {path}: {error.strerror or error}", "a readable JSON file") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise BedplateError(f"{path} is not JSON: {error}", "a file written by bedplate") from error
 
 
@@ -108,9 +113,16 @@ def sha256_text(text: str) -> str:
 
 
 def sha256_file(path: Path) -> str:
-    """SHA-256 of a file as 64 hexadecimal digits."""
-    with Path(path).open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    """SHA-256 of a file as 64 hexadecimal digits.
+
+    Raises:
+        BedplateError: the file cannot be read.
+    """
+    try:
+        with Path(path).open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise BedplateError(f"cannot read {path}: {error.strerror or error}", "a readable file") from error
 
 
 def _plain(value: Any) -> Any:
@@ -125,10 +137,14 @@ def _plain(value: Any) -> Any:
     raise TypeError(f"{type(value).__name__} does not go into JSON")
 
 
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"it holds the number {name}, which JSON does not have")
+
+
+def _is_about(error: OSError, path: Path, temporary: Path) -> bool:
+    # a failed write names no file; an error that names another file came from the caller's block
+    names = (error.filename, error.filename2)
+    return all(n is None or Path(os.fsdecode(n)) in (path, temporary, *path.parents) for n in names)
 
 
 def _sync_folder(folder: Path) -> None:

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from bedplate.core.errors import BedplateError
+
+SafeMode = Literal["hold", "ramp", "constant"]
 
 
 @dataclass(frozen=True)
@@ -76,7 +78,7 @@ class SafeAction:
         value: one number per channel, in the channel's unit; unused by "hold" until a first command exists.
     """
 
-    mode: Literal["hold", "ramp", "constant"]
+    mode: SafeMode
     value: tuple[float, ...]
 
 
@@ -105,6 +107,11 @@ class Limits:
                 f"safe_action has {len(self.safe_action.value)} values",
                 f"{len(self.channels)}, one per channel",
             )
+        names = [limit.channel for limit in self.channels]
+        if len(set(names)) < len(names):
+            raise BedplateError(f"limits name the channels {names}", "each channel once")
+        if self.safe_action.mode not in get_args(SafeMode):
+            raise BedplateError(f"safe_action has the mode {self.safe_action.mode!r}", f"one of {get_args(SafeMode)}")
         for limit, safe in zip(self.channels, self.safe_action.value, strict=True):
             _ordered(limit.channel, "command", limit.low, limit.high)
             _positive(limit.channel, "rate_per_s", limit.rate_per_s)

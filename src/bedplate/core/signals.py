@@ -1,10 +1,10 @@
 """Stopping cleanly: the first SIGINT or SIGTERM asks, the second one insists.
 
-    with StopRequest() as stop:
-        while not stop.requested:
-            ...one step...
-        save_everything()
-        stop.finish()          # raises Interrupted when it was asked to stop: exit 130
+with StopRequest() as stop:
+    while not stop.requested:
+        ...one step...
+    save_everything()
+    stop.finish()          # raises Interrupted when it was asked to stop: exit 130
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 INSIST_EXIT_CODE = 130
 
 ECHO_S = 0.2
-"""Signals this close to the first one are its echo: a terminal and a parent process may both deliver the same Ctrl-C."""
+"""Signals this close to the first one are its echo: a terminal and a parent process may both deliver one Ctrl-C."""
 
 POLL_S = 0.02
 

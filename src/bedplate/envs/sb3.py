@@ -33,7 +33,6 @@ class SB3VecEnv(VecEnv):
 
     def __init__(self, env: TaskVecEnv) -> None:
         self.env = env
-        self.render_mode = None
         super().__init__(env.num_envs, observation_space(env), action_space(env))
         self._action: Tensor = torch.zeros(env.num_envs, env.task.act_dim)
 
@@ -60,7 +59,8 @@ class SB3VecEnv(VecEnv):
 
     def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
         """The attribute of the environment, once per requested index."""
-        return [getattr(self.env, attr_name)] * len(self._get_indices(indices))
+        value = None if attr_name == "render_mode" else getattr(self.env, attr_name)
+        return [value] * len(list(self._get_indices(indices)))
 
     def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
         """Refused: worlds share one environment."""
@@ -72,7 +72,7 @@ class SB3VecEnv(VecEnv):
 
     def env_is_wrapped(self, wrapper_class: type, indices: Any = None) -> list[bool]:
         """Worlds carry no wrappers."""
-        return [False] * len(self._get_indices(indices))
+        return [False] * len(list(self._get_indices(indices)))
 
     def seed(self, seed: int | None = None) -> Sequence[int | None]:
         """The seed is fixed when the TaskVecEnv is made; returns it for each environment."""

@@ -132,7 +132,7 @@ class TaskVecEnv:
         # randomness: layouts come from world ids, everything else from these two
         self._generator = torch.Generator().manual_seed(seed)
         self._rng = np.random.default_rng([seed, SPLITS.index(split)])
-        self._worlds_made = 0
+        self._episode_index = np.zeros(num_envs, np.int64)
         self._sensing = Sensing(task.signals, num_envs, task.control_dt_s, randomisation, self._generator)
         self._action_noise = task.action.noise_std if randomisation else 0.0
         delay_steps = to_steps(task.action.delay_s, task.control_dt_s) if randomisation else (0, 0)
@@ -287,10 +287,11 @@ class TaskVecEnv:
         state = self.state
         rows = torch.from_numpy(ids)
 
-        # layouts: ids of the two splits differ in their highest bits, seeds in the middle
-        count = np.arange(self._worlds_made, self._worlds_made + len(ids), dtype=np.int64)
+        # layouts: ids of the two splits differ in their highest bits, seeds in the middle; episode k of environment i
+        # is world k * num_envs + i, whatever the order in which episodes end
+        count = self._episode_index[ids] * self.num_envs + ids
         state.world_id[ids] = (SPLITS.index(self.split) << 61) | ((self.seed & 0x1FFFFFFF) << 32) | count
-        self._worlds_made += len(ids)
+        self._episode_index[ids] += 1
 
         # physics state
         self.engine.reset(ids)

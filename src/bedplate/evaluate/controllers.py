@@ -21,8 +21,8 @@ Baseline = Callable[[Signals], Tensor]
 class Controller(Protocol):
     """Decides in every world at once."""
 
-    def restart(self, num_envs: int) -> None:
-        """Forget everything: `num_envs` new episodes begin."""
+    def restart(self, env_ids: np.ndarray) -> None:
+        """Forget what belongs to the environments `env_ids` (n,) int64: new episodes begin in them."""
         ...
 
     def act(self, env: TaskVecEnv, obs: Tensor, running: np.ndarray) -> Tensor:
@@ -43,7 +43,7 @@ class BatchPolicy:
     def __init__(self, predict: Callable[[Tensor], Tensor]) -> None:
         self._predict = predict
 
-    def restart(self, num_envs: int) -> None:
+    def restart(self, env_ids: np.ndarray) -> None:
         """It keeps nothing between steps; memory belongs to the environment."""
 
     def act(self, env: TaskVecEnv, obs: Tensor, running: np.ndarray) -> Tensor:
@@ -61,12 +61,16 @@ class BaselinePolicy:
     def __init__(self, baseline: Baseline) -> None:
         self._baseline = baseline
 
-    def restart(self, num_envs: int) -> None:
+    def restart(self, env_ids: np.ndarray) -> None:
         """A baseline is a function of the measured signals alone."""
 
     def act(self, env: TaskVecEnv, obs: Tensor, running: np.ndarray) -> Tensor:
         """See Controller.act."""
-        return to_action(env.task, self._baseline(env.signals), env.signals, env.memory)
+        # a classical controller may search: only the environments that count are asked
+        rows = torch.from_numpy(running.nonzero()[0])
+        command = env.state.command.clone()
+        command[rows] = self._baseline({name: value[rows] for name, value in env.signals.items()}).to(command.dtype)
+        return to_action(env.task, command, env.signals, env.memory)
 
 
 class RuntimePolicy(Protocol):
@@ -90,20 +94,20 @@ class PerWorldPolicies:
 
     def __init__(self, make: Callable[[], RuntimePolicy]) -> None:
         self._make = make
-        self._policies: list[RuntimePolicy] = []
+        self._policies: dict[int, RuntimePolicy] = {}
 
-    def restart(self, num_envs: int) -> None:
+    def restart(self, env_ids: np.ndarray) -> None:
         """See Controller.restart."""
-        while len(self._policies) < num_envs:
-            self._policies.append(self._make())
-        for policy in self._policies:
-            policy.reset()
+        for i in env_ids.tolist():
+            if i not in self._policies:
+                self._policies[i] = self._make()
+            self._policies[i].reset()
 
     def act(self, env: TaskVecEnv, obs: Tensor, running: np.ndarray) -> Tensor:
         """See Controller.act."""
         signals = {name: value.numpy() for name, value in env.signals.items()}
         command = env.state.command.numpy().copy()
-        for i in running.nonzero()[0]:
+        for i in running.nonzero()[0].tolist():
             command[i] = self._policies[i].act({name: value[i] for name, value in signals.items()})
         return to_action(env.task, torch.from_numpy(command), env.signals, env.memory)
 

@@ -17,6 +17,9 @@ COMPARISONS: dict[str, Callable[[float, float], bool]] = {
     "<": operator.lt,
 }
 
+FIGURES = ("success", "collisions", "time_outs", "return", "length_s", "clamp_rate", "faults")
+"""Figures that every evaluation has; a task's metrics come on top, as medians over successful episodes."""
+
 _FORM = re.compile(r"^([A-Za-z_][\w.]*)(>=|<=|>|<)([-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?)(%?)$")
 
 
@@ -56,6 +59,22 @@ def parse_gates(texts: Iterable[str]) -> list[Gate]:
             if part:
                 gates.append(_parse(part))
     return gates
+
+
+def check_names(gates: Iterable[Gate], metrics: Iterable[str]) -> None:
+    """Refuse a gate on a figure that will not exist, before anything is measured.
+
+    Args:
+        gates: as parsed.
+        metrics: the task's own metrics, which have figures of their name.
+
+    Raises:
+        UnknownName: a gate names no figure.
+    """
+    known = [*FIGURES, *metrics]
+    for gate in gates:
+        if gate.figure not in known:
+            raise UnknownName("figure", gate.figure, known)
 
 
 def check_gates(gates: Iterable[Gate], figures: Mapping[str, float | None]) -> None:

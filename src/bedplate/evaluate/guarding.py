@@ -41,17 +41,6 @@ class GuardUse:
         """Share of ticks whose command the guard changed."""
         return self.changed / self.ticks if self.ticks else 0.0
 
-    def __add__(self, other: GuardUse) -> GuardUse:
-        return GuardUse(
-            ticks=self.ticks + other.ticks,
-            changed=self.changed + other.changed,
-            by_rule=dict(Counter(self.by_rule) + Counter(other.by_rule)),
-            by_channel={name: count + other.by_channel[name] for name, count in self.by_channel.items()},
-            safe_ticks=self.safe_ticks + other.safe_ticks,
-            faults=self.faults + other.faults,
-            faults_by_rule=dict(Counter(self.faults_by_rule) + Counter(other.faults_by_rule)),
-        )
-
 
 class GuardBank:
     """A command filter of TaskVecEnv: world i's command passes guard i, in simulated time.
@@ -69,7 +58,9 @@ class GuardBank:
         self._env = env
         self._channels = contract.channels
         self._control_dt_s = contract.control_dt_s
-        self._guards = [ReferenceGuard(contract, settings) for _ in range(env.num_envs)]
+        self._make = lambda: ReferenceGuard(contract, settings)
+        self._guards = [self._make() for _ in range(env.num_envs)]
+        self._faults: Counter[str] = Counter()
         self._changed = np.zeros(len(contract.channels), np.int64)
         self._ticks = self._changed_ticks = self._safe_ticks = 0
         self._rules: Counter[str] = Counter()
@@ -106,15 +97,21 @@ class GuardBank:
         self._ticks += int(self.running.sum())
         return torch.from_numpy(sent).to(torch.float32)
 
+    def renew(self, env_id: int) -> None:
+        """The counted episode of one environment has ended: note its fault, and begin the next one with a new guard."""
+        fault = self._guards[env_id].fault
+        if fault is not None:
+            self._faults[fault.rule] += 1
+        self._guards[env_id] = self._make()
+
     def use(self) -> GuardUse:
-        """What the guards did so far."""
-        faults = Counter(guard.fault.rule for guard in self._guards if guard.fault is not None)
+        """What the guards did in all episodes that have ended."""
         return GuardUse(
             ticks=self._ticks,
             changed=self._changed_ticks,
             by_rule=dict(self._rules),
             by_channel=dict(zip(self._channels, self._changed.tolist(), strict=True)),
             safe_ticks=self._safe_ticks,
-            faults=sum(faults.values()),
-            faults_by_rule=dict(faults),
+            faults=self._faults.total(),
+            faults_by_rule=dict(self._faults),
         )

@@ -24,6 +24,7 @@ class WorldRecord:
 
     Attributes:
         model: the world's own model, with its masses and sizes.
+        control_dt_s: time between two recorded steps.
         goal: (2,) or (3,) in metres, world frame; empty when the task has none.
         qpos: one (nq,) per control step.
         mocap: one (nmocap, 7) per control step: position and quaternion wxyz.
@@ -32,11 +33,24 @@ class WorldRecord:
     """
 
     model: mujoco.MjModel
+    control_dt_s: float
     goal: np.ndarray
     qpos: list[np.ndarray] = field(default_factory=list)
     mocap: list[np.ndarray] = field(default_factory=list)
     path: list[np.ndarray] = field(default_factory=list)
     episode: Episode | None = None
+
+    @property
+    def ending(self) -> str:
+        """How it ended: "success", or the reason, such as "collision"."""
+        if self.episode is None:
+            return "not finished"
+        return "success" if self.episode.success else self.episode.reason.replace("_", "-")
+
+    @property
+    def duration_s(self) -> float:
+        """Simulated time that was recorded."""
+        return len(self.path) * self.control_dt_s
 
 
 class Recorder:
@@ -47,22 +61,19 @@ class Recorder:
 
     Attributes:
         worlds: the records, in world order.
-        control_dt_s: time between two recorded steps.
     """
 
     def __init__(self, num_worlds: int = MAX_WORLDS) -> None:
         self._num_worlds = num_worlds
         self.worlds: list[WorldRecord] = []
-        self.control_dt_s = 0.0
 
     def attach(self, env: TaskVecEnv) -> None:
         """Ask the engine for the tracked point."""
         name, self._index = tracked_point(env.engine.model, env.task.tracked)
         self._view = env.engine.field(name)
-        self.control_dt_s = env.task.control_dt_s
 
     def see(self, env: TaskVecEnv, running: np.ndarray) -> None:
-        """Append the poses of the recorded worlds that still run."""
+        """Append the poses of the recorded worlds that still run their first episode."""
         if not self.worlds:
             self._begin(env)
         for i, world in enumerate(self.worlds):
@@ -82,7 +93,7 @@ class Recorder:
         goals = next((env.state.world[name] for name in GOAL_NAMES if name in env.state.world), None)
         for i in range(min(self._num_worlds, env.num_envs)):
             goal = goals[i].numpy().copy() if goals is not None and goals.shape[1] in (2, 3) else np.zeros(0)
-            self.worlds.append(WorldRecord(env.engine.world_model(i), goal))
+            self.worlds.append(WorldRecord(env.engine.world_model(i), env.task.control_dt_s, goal))
 
 
 def tracked_point(model: mujoco.MjModel, name: str) -> tuple[str, int]:

@@ -1,8 +1,8 @@
 """Exactly N episodes on worlds never trained on, without bias to short ones.
 
-Every world is one environment, and only its first episode counts. Counting whichever N episodes end first would favour
-short ones (quick successes and early crashes) and lose the time-outs; here each world is counted once, however long it
-takes. All worlds run side by side until the last one has ended; what finished worlds do after that is ignored.
+Which episodes count is fixed before the first step: episode k of environment i is world k * num_envs + i, and the
+worlds below N count, however long they take. Counting whichever N episodes end first would favour short ones (quick
+successes and early crashes) and lose the time-outs. What an environment does after its share is ignored.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from bedplate.evaluate.guarding import GuardBank, GuardUse
 from bedplate.tasks.contract import contract_of
 from bedplate.tasks.spec import Task
 
-MAX_WORLDS = 512
-"""Worlds simulated at once; more episodes run in several batches."""
+MAX_ENVS = 128
+"""Environments simulated at once. With several episodes each, short and long ones even out, and little is ignored."""
 
 Progress = Callable[[int, int], None]
 """(finished episodes, all episodes)."""
@@ -38,11 +38,11 @@ class Observer(Protocol):
         ...
 
     def see(self, env: TaskVecEnv, running: np.ndarray) -> None:
-        """Called before each control step; `running` (num_envs,) bool marks worlds in their counted episode."""
+        """Called before each control step; `running` (num_envs,) bool marks environments in their first episode."""
         ...
 
     def close(self, env: TaskVecEnv, episodes: Sequence[Episode]) -> None:
-        """Called when all episodes have ended; `episodes` in world order."""
+        """Called when all episodes have ended; `episodes` in world order: the first ones of all environments first."""
         ...
 
 
@@ -52,7 +52,7 @@ class Worlds:
 
     Attributes:
         episodes: how many, one world each.
-        seed: of the evaluation worlds; batch k of MAX_WORLDS uses seed + k.
+        seed: of the evaluation worlds.
         randomisation: apply the task's randomisation, noise and delays.
     """
 
@@ -95,61 +95,60 @@ def run_worlds(
         controller: what decides.
         worlds: how many, and which.
         guard: settings of one guard per world, or None to run without.
-        observer: looks on at the first batch.
+        observer: looks on at the first episode of every environment.
         progress: told how many episodes have ended.
 
     Raises:
         BedplateError: the controller gives an action that is not finite and no guard is in the loop.
     """
-    episodes: list[Episode] = []
-    use: GuardUse | None = None
-    for batch, start in enumerate(range(0, worlds.episodes, MAX_WORLDS)):
-        size = min(MAX_WORLDS, worlds.episodes - start)
-        env = TaskVecEnv(task, size, worlds.seed + batch, "evaluation", worlds.randomisation)
-        try:
-            bank = GuardBank(env, contract_of(task), guard) if guard is not None else None
-            onlooker = observer if batch == 0 else None
-            done = len(episodes)
-            episodes += _run_batch(env, controller, bank, onlooker, lambda n, d=done: progress(d + n, worlds.episodes))
-            if bank is not None:
-                use = bank.use() if use is None else use + bank.use()
-        finally:
-            env.close()
-    return Rollout(tuple(episodes), use)
+    env = TaskVecEnv(task, min(worlds.episodes, MAX_ENVS), worlds.seed, "evaluation", worlds.randomisation)
+    try:
+        bank = GuardBank(env, contract_of(task), guard) if guard is not None else None
+        episodes = _run(env, controller, worlds.episodes, bank, observer, progress)
+    finally:
+        env.close()
+    return Rollout(episodes, bank.use() if bank is not None else None)
 
 
 @torch.no_grad()
-def _run_batch(
+def _run(
     env: TaskVecEnv,
     controller: Controller,
+    num_episodes: int,
     bank: GuardBank | None,
     observer: Observer | None,
-    progress: Callable[[int], None],
-) -> list[Episode]:
-    """One batch of worlds to the end of their first episodes; returns them in world order."""
-    running = np.ones(env.num_envs, bool)
-    first: dict[int, Episode] = {}
+    progress: Progress,
+) -> tuple[Episode, ...]:
+    """Run all environments until each has ended its share; returns the episodes in world order."""
+    env_ids = np.arange(env.num_envs)
+    share = (num_episodes - env_ids + env.num_envs - 1) // env.num_envs
+    ended = np.zeros(env.num_envs, np.int64)
+    by_world: dict[int, Episode] = {}
     if observer is not None:
         observer.attach(env)
-    controller.restart(env.num_envs)
+    controller.restart(env_ids)
     obs = env.reset()
 
-    while running.any():
+    while (running := ended < share).any():
         if observer is not None:
-            observer.see(env, running)
+            observer.see(env, ended == 0)
         action = controller.act(env, obs, running)
         if bank is not None:
-            bank.running = running.copy()
+            bank.running = running
             action = _without_nan(action, bank)
         step = env.step(action)
         obs = step.obs
         for episode in step.episodes:
-            if running[episode.env_id]:
-                running[episode.env_id] = False
-                first[episode.env_id] = episode
-        progress(len(first))
+            i = episode.env_id
+            if running[i]:
+                by_world[int(ended[i]) * env.num_envs + i] = episode
+                ended[i] += 1
+                if bank is not None:
+                    bank.renew(i)
+        controller.restart(step.done_ids)
+        progress(len(by_world), num_episodes)
 
-    episodes = [first[i] for i in range(env.num_envs)]
+    episodes = tuple(by_world[world] for world in range(num_episodes))
     if observer is not None:
         observer.close(env, episodes)
     return episodes

@@ -4,24 +4,15 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
+from typing import Any
 
-import mujoco
 import numpy as np
-from scipy.spatial import ConvexHull, QhullError
 
 from bedplate.evaluate.recording import WorldRecord
+from bedplate.evaluate.scene import bounds_of, colour_of, projection_of, scene_outlines
 
 NUM_WORLDS = 8
 COLUMNS = 4
-
-COLOURS = {"success": "#1a7f5a", "collision": "#c0392b", "time_out": "#b7791f"}
-OTHER_COLOUR = "#6b4fa0"
-
-# unit shapes on which a geom's surface is sampled: a sphere's latitudes and longitudes, a box's corners
-_ANGLES = np.linspace(0.0, 2 * np.pi, 24, endpoint=False)
-_CIRCLE = np.stack([np.cos(_ANGLES), np.sin(_ANGLES), np.zeros_like(_ANGLES)], axis=1)
-_BALL = np.concatenate([_CIRCLE, _CIRCLE[:, [0, 2, 1]], _CIRCLE[:, [2, 0, 1]]])
-_CORNERS = np.array([(x, y, z) for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)], float)
 
 
 def draw_trajectories(worlds: Sequence[WorldRecord], chosen: Sequence[int]) -> bytes:
@@ -33,45 +24,53 @@ def draw_trajectories(worlds: Sequence[WorldRecord], chosen: Sequence[int]) -> b
     # matplotlib costs a second and is only needed here
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
-    from matplotlib.patches import Polygon
 
     records = [worlds[i] for i in chosen]
-    axes_xyz = _projection(records)
-    low, high = _bounds(records, axes_xyz)
-    rows = -(-len(records) // COLUMNS)
-    columns = min(COLUMNS, len(records))
-    figure = Figure(figsize=(3.0 * columns, 3.3 * rows), dpi=110, layout="constrained")
+    axes = projection_of([np.asarray(record.path) for record in records])
+    low, high = _frame(records, axes)
+    rows, columns = -(-len(records) // COLUMNS), min(COLUMNS, len(records))
+    width_in = 2.9 * columns
+    aspect = float((high - low)[1] / (high - low)[0])
+    height_in = rows * (width_in / columns * min(max(aspect, 0.25), 1.6) + 0.45)
+    figure = Figure(figsize=(width_in, height_in), dpi=130, layout="constrained")
     FigureCanvasAgg(figure)
-    panels = figure.subplots(rows, columns, squeeze=False).ravel()
+    panels = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True).ravel()
 
     for panel, record, index in zip(panels, records, chosen, strict=False):
-        # the scene at the start
-        for polygon in scene_polygons(record, axes_xyz):
-            panel.add_patch(Polygon(polygon, facecolor="#cfd4da", edgecolor="#aab2bb", linewidth=0.5))
-        # path, start, goal
-        path = np.asarray(record.path)[:, axes_xyz]
-        reason = record.episode.reason if record.episode is not None else ""
-        succeeded = record.episode is not None and record.episode.success
-        colour = COLOURS["success"] if succeeded else COLOURS.get(reason, OTHER_COLOUR)
-        panel.plot(path[:, 0], path[:, 1], color=colour, linewidth=1.8, solid_capstyle="round")
-        panel.plot(*path[0], "o", color=colour, markersize=5, markerfacecolor="white", markeredgewidth=1.5)
-        panel.plot(*path[-1], "o", color=colour, markersize=5)
-        goal = _goal(record)
-        if goal is not None:
-            panel.plot(*goal[axes_xyz], marker="*", color="#d69e2e", markersize=13, markeredgecolor="white")
-        # frame
-        label = "success" if succeeded else reason.replace("_", "-")
-        seconds = len(record.path) and record.episode is not None and f", {_seconds(record):.1f} s" or ""
-        panel.set_title(f"world {index}: {label}{seconds}", fontsize=9, color=colour)
+        _draw_world(panel, record, axes)
+        panel.set_title(f"world {index}: {record.ending}, {record.duration_s:.1f} s", fontsize=9, loc="left")
         panel.set_xlim(low[0], high[0])
         panel.set_ylim(low[1], high[1])
         panel.set_aspect("equal")
-        panel.tick_params(labelsize=7, length=2)
+        panel.tick_params(labelsize=7, length=2, color="#8a94a0", labelcolor="#5b6570")
+        for spine in panel.spines.values():
+            spine.set_color("#d5dae0")
     for panel in panels[len(records) :]:
         panel.set_visible(False)
-    figure.supxlabel(f"{'xyz'[axes_xyz[0]]} (m)", fontsize=8)
-    figure.supylabel(f"{'xyz'[axes_xyz[1]]} (m)", fontsize=8)
+    figure.supxlabel(f"{'xyz'[axes[0]]} (m)", fontsize=8, color="#5b6570")
+    figure.supylabel(f"{'xyz'[axes[1]]} (m)", fontsize=8, color="#5b6570")
 
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png")
     return buffer.getvalue()
+
+
+def _draw_world(panel: Any, record: WorldRecord, axes: tuple[int, int]) -> None:
+    """The scene at the start of the episode, then the path with its start (ring), end (dot) and goal (star)."""
+    from matplotlib.patches import Polygon
+
+    for outline in scene_outlines(record, axes):
+        panel.add_patch(Polygon(outline, facecolor="#d5dae0", edgecolor="#aab2bb", linewidth=0.5))
+    path, colour = np.asarray(record.path)[:, axes], colour_of(record.ending)
+    if max(axes) < len(record.goal):
+        panel.plot(*record.goal[list(axes)], marker="*", color="#e0a526", markersize=14, markeredgecolor="white")
+    panel.plot(path[:, 0], path[:, 1], color=colour, linewidth=1.8, solid_capstyle="round")
+    panel.plot(*path[0], "o", color=colour, markersize=5.5, markerfacecolor="white", markeredgewidth=1.5)
+    panel.plot(*path[-1], "o", color=colour, markersize=5.5)
+
+
+def _frame(records: Sequence[WorldRecord], axes: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
+    """One box for all panels, around every path and goal."""
+    points = [np.asarray(record.path)[:, axes] for record in records]
+    points += [record.goal[list(axes)][None] for record in records if max(axes) < len(record.goal)]
+    return bounds_of(np.concatenate(points), margin=0.12)

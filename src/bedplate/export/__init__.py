@@ -1,0 +1,1 @@
+"""From a trained policy to a bundle: deterministic graph, golden samples, parity."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from typing import Protocol
+from typing import Any, Protocol
 
 import gymnasium
 import numpy as np
@@ -113,7 +113,7 @@ def _on_policy_actor(policy: BasePolicy) -> nn.Module:
 
 
 def _off_policy_actor(policy: BasePolicy) -> nn.Module:
-    actor = getattr(policy, "actor", None)
+    actor: Any = getattr(policy, "actor", None)
     if type(actor) is SACActor:
         # the mean of a squashed Gaussian; with gSDE `mu` may clip the mean itself
         layers = [actor.features_extractor, actor.latent_pi, actor.mu, nn.Tanh()]
@@ -167,5 +167,5 @@ def _check_spaces(policy: BasePolicy, task: Task) -> None:
         raise BedplateError(f"the model's actions span [{action.low}, {action.high}]", "[-1, 1] in every channel")
 
 
-def _space(space: gymnasium.Space) -> str:
+def _space(space: gymnasium.Space[Any]) -> str:
     return f"a {type(space).__name__} of shape {space.shape}"

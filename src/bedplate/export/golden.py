@@ -18,7 +18,7 @@ from bedplate.bundle.golden import Golden
 from bedplate.core.errors import BedplateError
 from bedplate.envs.vec_env import TaskVecEnv
 from bedplate.export.actor import Normalizes
-from bedplate.tasks.spec import Task
+from bedplate.tasks.spec import Signal, Task
 
 NUM_ENVS = 32
 NUM_STEPS = 64
@@ -53,8 +53,13 @@ class Reference:
         self.normalizer = normalizer
 
     def action(self, signals: Mapping[str, Tensor], memory: Mapping[str, Tensor]) -> Tensor:
-        """(n, act_dim) float32 in [-1, 1]: what `model.predict(deterministic=True)` gives."""
+        """(n, act_dim) float32 in [-1, 1]: what `model.predict(deterministic=True)` gives.
+
+        Raises:
+            BedplateError: names the feature that is not finite, and the signals it was given.
+        """
         obs = self.task.observe(signals, memory)
+        self._require_finite(obs, signals)
         if self.normalizer is not None:
             obs = self.normalizer.normalize(obs)
         action, _ = self.model.predict(obs.numpy(), deterministic=True)
@@ -66,17 +71,24 @@ class Reference:
         command = self.task.action.to_command(action, samples.signals, samples.memory, self.task.limits)
         return command, self.task.remember(samples.signals, samples.memory, action, command)
 
+    def _require_finite(self, obs: Tensor, signals: Mapping[str, Tensor]) -> None:
+        start = 0
+        for feature in self.task.features:
+            _check_finite(f"feature {feature.name!r}", obs[:, start : start + feature.size], signals)
+            start += feature.size
+
 
 def make_golden(reference: Reference, contract: Contract, seed: int) -> Golden:
     """Record rollouts, add corner cases, and compute what the trained policy commands.
 
     Raises:
-        BedplateError: the policy's command is not finite on signals within their bounds.
+        BedplateError: a feature or an output is not finite on signals within their bounds.
     """
     recorded = record(reference, seed)
     samples = concatenate([recorded, corners(reference.task, recorded, seed)])
     command, memory_next = reference.step(samples)
-    _check_finite(samples, {"command": command} | {f"memory.{name}": value for name, value in memory_next.items()})
+    for name, value in {"command": command, **memory_next}.items():
+        _check_finite(f"{name!r}", value, samples.signals)
     return Golden(
         signals={name: value.numpy() for name, value in samples.signals.items()},
         memory={name: value.numpy() for name, value in samples.memory.items()},
@@ -94,7 +106,9 @@ def record(reference: Reference, seed: int) -> Samples:
     try:
         env.reset()
         for index in range(NUM_STEPS):
-            samples = Samples({n: v.clone() for n, v in env.signals.items()}, {n: v.clone() for n, v in env.memory.items()})
+            samples = Samples(
+                {n: v.clone() for n, v in env.signals.items()}, {n: v.clone() for n, v in env.memory.items()}
+            )
             if index % KEEP_EVERY == 0:
                 kept.append(samples)
             action = reference.action(samples.signals, samples.memory)
@@ -107,20 +121,30 @@ def record(reference: Reference, seed: int) -> Samples:
 
 
 def corners(task: Task, recorded: Samples, seed: int) -> Samples:
-    """Samples with signals at their bounds: each signal low, high and mixed on recorded company, then all at once."""
+    """Samples at the edges of what the guard lets through: each signal alone on recorded company, then all at once.
+
+    Signals take their low bounds, their high bounds, a random mix of both, and zero, where many formulas break.
+    """
     rng = np.random.default_rng(seed)
     num_samples = len(next(iter(recorded.signals.values())))
     rows = []
     for names in [*[{signal.name} for signal in task.signals], {signal.name for signal in task.signals}]:
-        for kind in ("low", "high", "mixed", "mixed"):
+        for kind in ("low", "high", "mixed", "mixed", "zero"):
             row = int(rng.integers(num_samples))
             signals = {name: value[row : row + 1].clone() for name, value in recorded.signals.items()}
             for signal in task.signals:
                 if signal.name in names:
-                    at_high = rng.random((1, signal.size)) < {"low": 0.0, "high": 1.0, "mixed": 0.5}[kind]
-                    signals[signal.name] = torch.tensor(np.where(at_high, signal.high, signal.low), dtype=torch.float32)
-            rows.append(Samples(signals, {name: value[row : row + 1].clone() for name, value in recorded.memory.items()}))
+                    signals[signal.name] = _edge(signal, kind, rng)
+            rows.append(
+                Samples(signals, {name: value[row : row + 1].clone() for name, value in recorded.memory.items()})
+            )
     return concatenate(rows)
+
+
+def _edge(signal: Signal, kind: str, rng: np.random.Generator) -> Tensor:
+    high = {"low": np.zeros(signal.size), "high": np.ones(signal.size), "mixed": rng.integers(0, 2, signal.size)}
+    value = np.clip(0.0, signal.low, signal.high) if kind == "zero" else np.where(high[kind], signal.high, signal.low)
+    return torch.tensor(np.broadcast_to(value, (1, signal.size)), dtype=torch.float32)
 
 
 def concatenate(parts: list[Samples]) -> Samples:
@@ -132,14 +156,13 @@ def concatenate(parts: list[Samples]) -> Samples:
     )
 
 
-def _check_finite(samples: Samples, outputs: dict[str, Tensor]) -> None:
-    for name, value in outputs.items():
-        bad = (~torch.isfinite(value)).any(dim=1)
-        if bad.any():
-            row = int(bad.nonzero()[0, 0])
-            signals = {name: value[row].tolist() for name, value in samples.signals.items()}
-            raise BedplateError(
-                f"the policy gives {name} = {value[row].tolist()} for the signals {signals}",
-                "finite numbers for every signal within its bounds",
-                "make the task's features finite there, such as a division guarded by clamp",
-            )
+def _check_finite(name: str, values: Tensor, signals: Mapping[str, Tensor]) -> None:
+    bad = (~torch.isfinite(values)).any(dim=1)
+    if bad.any():
+        row = int(bad.nonzero()[0, 0])
+        given = {signal: value[row].tolist() for signal, value in signals.items()}
+        raise BedplateError(
+            f"{name} is {values[row].tolist()} for the signals {given}",
+            "finite numbers for every signal within its bounds",
+            "make the task's features finite there, such as a division guarded by clamp",
+        )

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 import onnx
 import torch
+from torch.jit import TracerWarning  # type: ignore[attr-defined]
 
 from bedplate.bundle.contract import Contract
 from bedplate.core.errors import BedplateError
@@ -35,6 +36,7 @@ def to_onnx(graph: PolicyGraph, contract: Contract) -> bytes:
     data = _trace(graph, example)
     model = onnx.load_model_from_string(data)
     model.producer_name = "bedplate"
+    _restore_inputs(model, dict(zip(graph.input_names, graph.input_sizes, strict=True)))
     _add_metadata(model, contract)
     onnx.checker.check_model(model, full_check=True)
     check_onnx(model, contract)
@@ -70,32 +72,44 @@ def check_onnx(model: onnx.ModelProto, contract: Contract) -> None:
 def _trace(graph: PolicyGraph, example: tuple[torch.Tensor, ...]) -> bytes:
     buffer = io.BytesIO()
     try:
-        with warnings.catch_warnings(), torch.no_grad():
-            warnings.simplefilter("ignore", DeprecationWarning)
-            # a Python branch on a tensor's value would freeze one branch into the graph
-            warnings.simplefilter("error", torch.jit.TracerWarning)
+        with warnings.catch_warnings(record=True) as caught, torch.no_grad():
+            warnings.simplefilter("always")
             # the tracing exporter: it needs no package beyond torch and writes one file
             torch.onnx.export(
                 graph,
                 example,
-                buffer,
+                buffer,  # type: ignore[arg-type]  # a file object is taken, the annotation is too narrow
                 dynamo=False,
                 opset_version=OPSET,
                 input_names=list(graph.input_names),
                 output_names=list(graph.output_names),
             )
-    except torch.jit.TracerWarning as error:
-        raise BedplateError(
-            f"task {graph.task.id!r}: a feature, action or memory term branches on a value: {_first_line(error)}",
-            "torch operations only, such as torch.where",
-        ) from error
     except (torch.onnx.errors.OnnxExporterError, RuntimeError) as error:
         raise BedplateError(
             f"task {graph.task.id!r}: the policy does not go into ONNX: {_first_line(error)}",
             f"torch operations that ONNX {OPSET} has",
             "write that feature with other torch operations",
         ) from error
+    # a Python branch on a tensor's value would freeze one branch into the graph
+    for warning in caught:
+        if issubclass(warning.category, TracerWarning) and str(warning.message).startswith("Converting"):
+            raise BedplateError(
+                f"task {graph.task.id!r}: {warning.filename}:{warning.lineno} turns a tensor into a Python value",
+                "torch operations only, such as torch.where instead of if",
+            )
     return buffer.getvalue()
+
+
+def _restore_inputs(model: onnx.ModelProto, sizes: dict[str, int]) -> None:
+    # tracing drops what no feature reads; the robot feeds every signal of the contract all the same
+    traced = {value.name for value in model.graph.input}
+    for name, size in sizes.items():
+        if name not in traced:
+            model.graph.input.append(onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [1, size]))
+    place = {name: index for index, name in enumerate(sizes)}
+    ordered = sorted(model.graph.input, key=lambda value: place.get(value.name, len(place)))
+    del model.graph.input[:]
+    model.graph.input.extend(ordered)
 
 
 def _add_metadata(model: onnx.ModelProto, contract: Contract) -> None:

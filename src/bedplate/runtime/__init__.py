@@ -8,8 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from bedplate.runtime.controller import Controller as Controller
-    from bedplate.runtime.controller import load as load
+    from bedplate.runtime.controller import Controller as Controller, load as load
 
 __all__ = ["Controller", "load"]
 

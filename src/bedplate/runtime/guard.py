@@ -52,7 +52,9 @@ class ReferenceGuard:
         self._shortest_max_age_s = min(self._max_ages_s, default=math.inf)
         self._num_channels = len(contract.channels)
         self._fault: Fault | None = None
-        self._num_faults = 0
+        self._num_faults = self._num_rejected = self._num_late = 0
+        self._started = self._based = False
+        self._last: list[float] = []
         self._counts = dict.fromkeys(RULES, 0)
         self.restart()
 
@@ -143,7 +145,8 @@ class ReferenceGuard:
             raise BedplateError("the guard has no latched fault", "a fault to re-arm from")
         if token != self._fault.token:
             raise BedplateError(
-                f"re-arm token {token!r}", f"{self._fault.token!r}, the token of the latched fault: {self._fault.detail}"
+                f"re-arm token {token!r}",
+                f"{self._fault.token!r}, the token of the latched fault: {self._fault.detail}",
             )
         # the last command stays the base of the slew limit: that is what makes it bumpless
         self._fault = None
@@ -153,7 +156,7 @@ class ReferenceGuard:
         """The robot was put somewhere else; see `Guard.restart`."""
         self._started = self._based = False
         self._num_rejected = self._num_late = 0
-        self._last: list[float] = self._bounds.start(None)
+        self._last = self._bounds.start(None)
         self._last_now_s = self._last_action_stamp_s = math.nan
 
     def _not_finite(self, asked: list[float] | None) -> str:
@@ -256,4 +259,6 @@ def _check_settings(contract: Contract, settings: GuardSettings) -> None:
                 f"bounds of signal {signal.name!r} are [{signal.low}, {signal.high}]", "two finite numbers, low < high"
             )
         if not (math.isfinite(signal.max_age_s) and signal.max_age_s > 0):
-            raise BedplateError(f"max_age_s of signal {signal.name!r} is {signal.max_age_s}", "a finite time above zero")
+            raise BedplateError(
+                f"max_age_s of signal {signal.name!r} is {signal.max_age_s}", "a finite time above zero"
+            )

@@ -38,13 +38,14 @@ class LatencyHistogram:
         self.n += 1
         # a clock that went backwards gives a latency below zero: first bin
         position = math.log10(latency_s / SHORTEST_S) * BINS_PER_DECADE if latency_s > SHORTEST_S else 0.0
-        self._counts[min(int(position), NUM_BINS - 1)] += 1
+        self._counts[int(min(position, NUM_BINS - 1))] += 1
 
     def percentile_us(self, percent: float) -> float:
         """The latency that `percent` of the samples do not exceed, rounded up to the edge of its bin."""
         if self.n == 0:
             return 0.0
-        left = math.ceil(self.n * percent / 100.0)
+        # 99.9 has no exact binary form: the slack keeps 999 of 1000 from becoming 1000
+        left = math.ceil(self.n * percent / 100.0 - 1e-9)
         for index, count in enumerate(self._counts):
             left -= count
             if left <= 0:
@@ -67,4 +68,4 @@ class LatencyHistogram:
 
 
 def _upper_edge_us(index: int) -> float:
-    return SHORTEST_S * 1e6 * 10.0 ** ((index + 1) / BINS_PER_DECADE)
+    return SHORTEST_S * 1e6 * math.pow(10.0, (index + 1) / BINS_PER_DECADE)

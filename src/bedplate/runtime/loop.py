@@ -4,34 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import gc
-import time
 from collections.abc import Iterator
-from typing import Protocol
 
-
-class Clock(Protocol):
-    """A clock that only goes forward."""
-
-    def now_ns(self) -> int:
-        """The time."""
-        ...
-
-    def sleep_until_ns(self, deadline_ns: int) -> None:
-        """Return at `deadline_ns` or soon after; at once when it has passed."""
-        ...
-
-
-class MonotonicClock:
-    """CLOCK_MONOTONIC, the same in every process of this machine, and not moved by setting the date."""
-
-    def now_ns(self) -> int:
-        """The time."""
-        return time.monotonic_ns()
-
-    def sleep_until_ns(self, deadline_ns: int) -> None:
-        """Return at `deadline_ns` or soon after; at once when it has passed."""
-        while (left_ns := deadline_ns - time.monotonic_ns()) > 0:
-            time.sleep(left_ns * 1e-9)
+from bedplate.core.clock import Clock
 
 
 class FixedRate:
@@ -75,7 +50,7 @@ class FixedRate:
 
     def sleep(self) -> None:
         """Wait for the current deadline."""
-        self.clock.sleep_until_ns(self.deadline_ns)
+        self.clock.sleep_until(self.deadline_ns * 1e-9)
 
 
 @contextlib.contextmanager

@@ -40,7 +40,7 @@ class OnnxPolicy:
     def __init__(self, bundle: Bundle) -> None:
         contract = bundle.contract
         self._memory_terms = contract.memory
-        self._session = _session(bundle)
+        self._session = open_session(bundle)
         inputs = {s.name: s.size for s in contract.signals} | {f"memory.{m.name}": m.size for m in contract.memory}
         outputs = {"command": len(contract.channels)} | {f"memory.{m.name}.next": m.size for m in contract.memory}
         _check_nodes("input", self._session.get_inputs(), inputs, bundle)
@@ -86,7 +86,7 @@ class OnnxPolicy:
         if self._fresh:
             self._start_memory()
         self._session.run_with_iobinding(self._binding)
-        command = self._command.astype(np.float64)
+        command: np.ndarray = self._command.astype(np.float64)
         # one bad command must not stay in the memory for ever
         if np.isfinite(command).all():
             for current, following in self._memory:
@@ -100,7 +100,12 @@ class OnnxPolicy:
         self._fresh = False
 
 
-def _session(bundle: Bundle) -> ort.InferenceSession:
+def open_session(bundle: Bundle) -> ort.InferenceSession:
+    """An ONNX Runtime session on the bundle's policy.onnx: CPU, one thread, no spinning.
+
+    Raises:
+        BedplateError: ONNX Runtime cannot load the graph.
+    """
     options = ort.SessionOptions()
     options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1

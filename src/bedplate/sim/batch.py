@@ -15,11 +15,13 @@ import torch
 from mujoco.batch import Batch, SimulationError
 from torch import Tensor
 
+from bedplate.core.errors import BedplateError
 from bedplate.sim.engine import RaySensor
+from bedplate.sim.library import keep_mujoco_quiet
 from bedplate.sim.threads import usable_cores
 
-# warnings after which MuJoCo has reset the world without raising
-DIVERGENCE = [getattr(mujoco.mjtWarning, f"mjWARN_{name}").value for name in ("BADQPOS", "BADQVEL", "BADQACC")]
+# warnings after which MuJoCo went on without raising: it reset the world, or put zeros in place of its controls
+DIVERGENCE = slice(mujoco.mjtWarning.mjWARN_BADQPOS.value, mujoco.mjtWarning.mjWARN_BADCTRL.value + 1)
 
 
 class BatchEngine:
@@ -46,6 +48,7 @@ class BatchEngine:
         current: bool = True,
         num_threads: int = 0,
     ) -> None:
+        keep_mujoco_quiet()
         self.model = model
         self.num_envs = num_envs
         self.decimation = decimation
@@ -53,7 +56,10 @@ class BatchEngine:
         self.batch = Batch(model, nsim=num_envs, nthread=min(self.num_threads, num_envs), persistent=True)
         self._stage = (mujoco.mjtStage.mjSTAGE_VEL if current else mujoco.mjtStage.mjSTAGE_NONE).value
         self._fields: dict[str, Tensor] = {}
-        self._all = np.arange(num_envs)
+        # MuJoCo's warning counters (num_envs, kinds of warning); zeroed before each step
+        self._warnings = self.batch.warning[:, :, 1]
+        self._warned = np.zeros(self._warnings.shape[1], np.int64)
+        self._not_forwarded = np.zeros(num_envs, bool)
         self.diverged = torch.zeros(num_envs, dtype=torch.bool)
         self.rays: dict[str, Tensor] = {}
         self._fans = [_Fan(sensor, self) for sensor in rays]
@@ -72,25 +78,43 @@ class BatchEngine:
         self.batch.reset(ids, stage=mujoco.mjtStage.mjSTAGE_NONE.value)
 
     def forward(self, ids: np.ndarray) -> None:
-        """Compute derived fields and rays of some worlds from their state; see Engine.forward."""
+        """Compute derived fields and rays of some worlds from their state; see Engine.forward.
+
+        A world in which MuJoCo raises counts as diverged after the next step().
+        """
+        self._not_forwarded[ids] = False
         try:
             self.batch.forward(ids)
         except SimulationError as error:
-            self.diverged[error.ids] = True
-        self._cast_rays(ids)
+            self._not_forwarded[error.ids] = True
+        for fan in self._fans:
+            fan.cast(self.batch, ids)
 
     def step(self) -> None:
         """Advance every world by one control step; see Engine.step."""
-        before = self.batch.warning[:, DIVERGENCE, 1].copy()
-        self.diverged.zero_()
+        broken = self.diverged.numpy()
+        broken[:] = self._not_forwarded
+        self._not_forwarded[:] = False
+        self._warnings[:] = 0
         try:
             self.batch.step(nstep=self.decimation, stage=self._stage)
         except SimulationError as error:
-            self.diverged[error.ids] = True
-        rose = (self.batch.warning[:, DIVERGENCE, 1] != before).any(axis=1)
-        if rose.any():
-            self.diverged[rose] = True
-        self._cast_rays(None)
+            # these worlds kept the state they had before the call
+            broken[error.ids] = True
+
+        # worlds that MuJoCo reset silently, and those that became non-finite in the last substep
+        if self._warnings.any():
+            self._warned += np.count_nonzero(self._warnings, axis=0)
+            broken |= self._warnings[:, DIVERGENCE].any(axis=1)
+        with np.errstate(invalid="ignore"):
+            broken |= ~np.isfinite(self.batch.state.sum(axis=1))
+        for fan in self._fans:
+            fan.cast(self.batch, None)
+
+    def warnings(self) -> dict[str, int]:
+        """MuJoCo warning, such as "BADQVEL" or "CONTACTFULL" -> steps of worlds in which it rose since the start."""
+        names = [mujoco.mjtWarning(kind).name.removeprefix("mjWARN_") for kind in range(len(self._warned))]
+        return {name: int(count) for name, count in zip(names, self._warned, strict=True) if count}
 
     def expand(self, name: str) -> Tensor:
         """Per-world values of a model field; see Engine.expand."""
@@ -98,7 +122,14 @@ class BatchEngine:
 
     def set_const(self, ids: np.ndarray) -> None:
         """Recompute model constants of some worlds; see Engine.set_const."""
-        self.batch.set_const(ids)
+        try:
+            self.batch.set_const(ids)
+        except SimulationError as error:
+            raise BedplateError(
+                f"MuJoCo refused the model constants of world {error.ids[0]}: {self.batch.error(int(error.ids[0]))}",
+                "masses, inertias and sizes above zero",
+                "narrow the ranges of the event that changes the model",
+            ) from error
 
     def world_model(self, world: int) -> mujoco.MjModel:
         """One world's model with its own fields."""
@@ -113,10 +144,6 @@ class BatchEngine:
         self._fields.clear()
         self._fans.clear()
         self.__dict__.pop("batch", None)
-
-    def _cast_rays(self, ids: np.ndarray | None) -> None:
-        for fan in self._fans:
-            fan.cast(self.batch, self._all if ids is None else ids)
 
 
 class _Fan:
@@ -134,18 +161,19 @@ class _Fan:
         self.distance = torch.full((engine.num_envs, len(sensor.directions)), sensor.range_m, dtype=torch.float64)
         engine.rays[sensor.name] = self.distance
 
-    def cast(self, batch: Batch, ids: np.ndarray) -> None:
-        """Measure the worlds `ids`."""
-        rotation = self.xmat[ids, self.body].reshape(-1, 3, 3)
-        origin = self.xpos[ids, self.body] + rotation @ self.origin
+    def cast(self, batch: Batch, ids: np.ndarray | None) -> None:
+        """Measure the worlds `ids`, or all of them."""
+        rows = slice(None) if ids is None else ids
+        rotation = self.xmat[rows, self.body].reshape(-1, 3, 3)
+        origin = self.xpos[rows, self.body] + rotation @ self.origin
         if self.sensor.yaw_only:
             rotation = _heading(rotation)
         # (n, num_rays, 3): directions in the world frame
-        vec = np.einsum("nij,rj->nri", rotation, self.directions)
+        vec = self.directions @ rotation.transpose(0, 2, 1)
         pnt = np.broadcast_to(origin[:, None], vec.shape)
         hit, _ = batch.ray(pnt, vec, geomgroup=self.groups, bodyexclude=self.body, ids=ids)
         range_m = self.sensor.range_m
-        self.distance.numpy()[ids] = np.where((hit < 0) | (hit > range_m), range_m, hit)
+        self.distance.numpy()[rows] = np.where((hit < 0) | (hit > range_m), range_m, hit)
 
 
 def _heading(rotation: np.ndarray) -> np.ndarray:

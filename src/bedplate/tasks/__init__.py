@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError, validate_call
+
+from bedplate.core.errors import BedplateError, UnknownName
 from bedplate.core.registry import Registry
+
+if TYPE_CHECKING:
+    from bedplate.tasks.spec import Task
 
 TASKS = Registry(
     "task",
@@ -19,3 +29,31 @@ TASKS = Registry(
     },
     entry_points="bedplate.tasks",
 )
+
+
+def make_task(name: str, params: Mapping[str, Any]) -> Task:
+    """Build the task called `name` with its factory's keyword arguments.
+
+    Raises:
+        UnknownName: no such task, or the factory has no such parameter; names the nearest one.
+        BedplateError: a parameter has the wrong type or a value that the factory refuses.
+    """
+    from bedplate.tasks.spec import Task
+
+    factory = TASKS.load(name)
+    known = inspect.signature(factory).parameters
+    for key in params:
+        if key not in known:
+            raise UnknownName(f"parameter of task {name}", key, known)
+    try:
+        task = validate_call(factory)(**params)
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = ".".join(str(part) for part in first["loc"])
+        message = first["msg"]
+        raise BedplateError(
+            f"task.{key} of task {name} is {first.get('input')!r}", message[0].lower() + message[1:]
+        ) from error
+    if not isinstance(task, Task):
+        raise BedplateError(f"{name!r} returned a {type(task).__name__}", "a factory that returns a bedplate Task")
+    return task

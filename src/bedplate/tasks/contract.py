@@ -24,9 +24,7 @@ def contract_of(task: Task) -> Contract:
         control_dt_s=task.control_dt_s,
         signals=tuple(_signal_contract(task, signal) for signal in task.signals),
         memory=tuple(
-            MemoryContract(
-                name=term.name, size=term.size, initial=term.initial, initial_signal=term.initial_signal
-            )
+            MemoryContract(name=term.name, size=term.size, initial=term.initial, initial_signal=term.initial_signal)
             for term in task.memory
         ),
         action_kind=task.action.kind,

@@ -11,22 +11,14 @@ from typing import Any
 from pydantic import ValidationError
 
 from bedplate.bundle.contract import SCHEMA, BundleInfo
-from bedplate.core.errors import BedplateError, ContractMismatch, nearest
+from bedplate.core.errors import ContractMismatch, nearest
 
 EXPORT_AGAIN = "copy the bundle again, or export it again with: bedplate export RUN"
 
 
 def render_info(info: BundleInfo) -> bytes:
-    """bundle.json as it is written: indented, full-precision numbers.
-
-    Raises:
-        BedplateError: a number is NaN or infinite, or a value does not go into JSON.
-    """
-    try:
-        text = json.dumps(info.model_dump(mode="json"), indent=2, allow_nan=False)
-    except (TypeError, ValueError) as error:
-        raise BedplateError(f"bundle.json cannot be written: {error}", "finite numbers and texts") from error
-    return f"{text}\n".encode()
+    """bundle.json as it is written: indented, full-precision numbers; `info` is sealed."""
+    return (json.dumps(info.model_dump(mode="json"), indent=2, allow_nan=False) + "\n").encode()
 
 
 def parse_info(data: bytes, path: Path) -> BundleInfo:
@@ -117,7 +109,7 @@ def _explain(error: ValidationError | RecursionError, path: Path) -> ContractMis
         return ContractMismatch(f"{path} is nested too deeply", "a file written by bedplate export")
     first = error.errors()[0]
     field = ".".join(str(part) for part in first["loc"])
-    if first["type"] == "extra_forbidden":
+    if first["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
         near = nearest(str(first["loc"][-1]), BundleInfo.model_fields)
         next_step = f"nearest: {near}" if near else ""
         return ContractMismatch(f"{path}: unknown key {field!r}", f"the keys of schema {SCHEMA}", next_step)

@@ -47,14 +47,19 @@ def _read_plain_file(path: Path) -> bytes:
     except OSError as error:
         found = "a symbolic link" if path.is_symlink() else f"unreadable: {error.strerror or error}"
         raise ContractMismatch(f"{path} is {found}", "a plain file") from error
-    with os.fdopen(handle, "rb") as file:
-        status = os.fstat(file.fileno())
+    try:
+        status = os.fstat(handle)
         if not stat.S_ISREG(status.st_mode):
             raise ContractMismatch(f"{path} is not a plain file", "a plain file")
         if status.st_size > limit_bytes:
             raise ContractMismatch(f"{path} has {status.st_size} bytes", f"at most {limit_bytes} bytes")
-        # the file may grow while it is read
-        data = file.read(limit_bytes + 1)
+        with open(handle, "rb", closefd=False) as file:
+            # the file may grow while it is read
+            data = file.read(limit_bytes + 1)
+    except OSError as error:
+        raise ContractMismatch(f"{path} is unreadable: {error.strerror or error}", "a plain file") from error
+    finally:
+        os.close(handle)
     if len(data) > limit_bytes:
         raise ContractMismatch(f"{path} has more than {limit_bytes} bytes", f"at most {limit_bytes} bytes")
     return data

@@ -6,6 +6,7 @@ import io
 import json
 import math
 import struct
+import tokenize
 import zipfile
 import zlib
 from pathlib import Path
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 # everything that zipfile and NumPy raise on a damaged or hostile archive
 _BROKEN = (
     zipfile.BadZipFile, zlib.error, struct.error, ValueError, TypeError, SyntaxError, KeyError, EOFError, OSError,
-    NotImplementedError, RuntimeError, MemoryError, OverflowError,
+    NotImplementedError, RuntimeError, MemoryError, OverflowError, tokenize.TokenError,
 )  # fmt: skip
 
 

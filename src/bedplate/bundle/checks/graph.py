@@ -15,12 +15,20 @@ _RANDOM = ("RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLi
 _EXTERNAL_LOCATION = b"\x0a\x08location"
 
 
-def check_graph(data: bytes, path: Path) -> None:
-    """Check that the policy can be deterministic and is one file.
+# the exporter writes this metadata key; its value is a text of 64 (0x40) digits, field 2 of the entry
+_CONTRACT_KEY = b"bedplate.contract_hash\x12\x40"
+
+
+def check_graph(data: bytes, contract_hash: str, path: Path) -> None:
+    """Check that the policy can be deterministic, is one file, and was exported for this contract.
 
     Raises:
-        ContractMismatch: names the operator, or the external data.
+        ContractMismatch: names the operator, the external data, or the other contract.
     """
+    _, key, rest = data.partition(_CONTRACT_KEY)
+    if key and rest[:64] != contract_hash.encode():
+        found = rest[:64].decode("ascii", "replace")
+        raise ContractMismatch(f"{path} was exported for the contract {found}", f"{contract_hash}, as in bundle.json")
     for operator in _RANDOM:
         if bytes([0x22, len(operator)]) + operator.encode() in data:
             raise ContractMismatch(f"{path} holds the random operator {operator}", "a deterministic policy")

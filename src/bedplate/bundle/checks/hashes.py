@@ -35,4 +35,6 @@ def check_hashes(expected: Mapping[str, str], files: Mapping[str, bytes], folder
     for name, wanted in expected.items():
         found = hashlib.sha256(files[name]).hexdigest()
         if found != wanted:
-            raise ContractMismatch(f"{folder / name} has the SHA-256 {found}", f"{wanted}, as exported", EXPORT_AGAIN)
+            raise ContractMismatch(
+                f"{folder / name} has the SHA-256 {found}", f"{wanted}, as bundle.json says", EXPORT_AGAIN
+            )

@@ -13,14 +13,14 @@ import numpy as np
 
 from bedplate.core.errors import BedplateError
 from bedplate.tasks.arm_reach.kinematics import Chain
-from bedplate.tasks.arm_reach.scene import OBSTACLE_HALF_M, build_scene
+from bedplate.tasks.arm_reach.scene import AWAY_M, OBSTACLE_HALF_M, build_scene
 from bedplate.tasks.robots.arm import Arm
 
 WORLD_VERSION = 1
 
 SHAPES = (mujoco.mjtGeom.mjGEOM_SPHERE, mujoco.mjtGeom.mjGEOM_CYLINDER, mujoco.mjtGeom.mjGEOM_BOX)
-# share of worlds in which the obstacle is first tried across the straight path of the tip
-ACROSS_SHARE = 0.75
+# share of worlds whose obstacle stands across the straight path of the tip
+ACROSS_SHARE = 0.4
 # distance kept to table and obstacle at the start and the target, and on the proven way
 CLEARANCE_M, WAY_CLEARANCE_M = 0.025, 0.01
 START_SPREAD_RAD = 0.2
@@ -78,7 +78,7 @@ class WorldSampler:
         self._geom = self.model.geom("obstacle").id
         self._table = self.model.geom("table").id
         self._mocap = self.model.body("obstacle").mocapid[0]
-        self._away = chain.base + [0.0, 0.0, -2.0]
+        self._away = chain.base + AWAY_M
 
     def make(self, world_id: int) -> World:
         """The world with this id.
@@ -89,8 +89,9 @@ class WorldSampler:
         rng = np.random.default_rng([WORLD_VERSION, int(world_id)])
         self._place(None)
         self._clear(CLEARANCE_M)
-        start = self._free(rng, lambda: self._near_home(rng))
+        start = self._start(rng)
         start_tip = self.tip_of(start)[0]
+        across = rng.random() < ACROSS_SHARE
         for _ in range(WORLD_TRIES):
             # a target that exists: a random collision-free posture puts the tip there
             self._place(None)
@@ -99,13 +100,12 @@ class WorldSampler:
             target, axis = self.tip_of(goal)
             if target[2] < self.floor_m or np.linalg.norm(target - start_tip) < MIN_TRAVEL_M or self.collides(goal):
                 continue
-            obstacle = self._obstacle(rng, start, goal, start_tip, target)
+            obstacle = self._obstacle(rng, across, start, goal, start_tip, target)
             if obstacle is None:
                 continue
             shape, centre, half = obstacle
             via = self._via(rng, start, goal)
             if via is not None:
-                across = meets(start_tip, target, shape, centre, half)
                 return World(start, goal, via, target, axis, shape, centre, half, across)
         raise BedplateError(
             f"no reachable target found for {self.arm.name!r} in {WORLD_TRIES} tries",
@@ -127,13 +127,10 @@ class WorldSampler:
         mujoco.mj_collision(self.model, self.data)
         return bool(self.data.ncon > 0)
 
-    def _near_home(self, rng: np.random.Generator) -> np.ndarray:
-        around = self.home + rng.uniform(-START_SPREAD_RAD, START_SPREAD_RAD, len(self.home))
-        return np.clip(around, self.low, self.high)
-
-    def _free(self, rng: np.random.Generator, draw) -> np.ndarray:
+    def _start(self, rng: np.random.Generator) -> np.ndarray:
         for _ in range(WORLD_TRIES):
-            q = draw()
+            around = self.home + rng.uniform(-START_SPREAD_RAD, START_SPREAD_RAD, len(self.home))
+            q = np.clip(around, self.low, self.high)
             if not self.collides(q):
                 return q
         raise BedplateError(
@@ -143,10 +140,18 @@ class WorldSampler:
         )
 
     def _obstacle(
-        self, rng: np.random.Generator, start: np.ndarray, goal: np.ndarray, start_tip: np.ndarray, target: np.ndarray
+        self,
+        rng: np.random.Generator,
+        across: bool,
+        start: np.ndarray,
+        goal: np.ndarray,
+        start_tip: np.ndarray,
+        target: np.ndarray,
     ) -> tuple[int, np.ndarray, np.ndarray] | None:
-        """Shape, centre and half extents of an obstacle that is clear of start and goal, placed in the model."""
-        across = rng.random() < ACROSS_SHARE
+        """Shape, centre and half extents of an obstacle that is clear of start and goal, placed in the model.
+
+        It stands across the straight path of the tip exactly when `across` says so.
+        """
         for _ in range(OBSTACLE_TRIES):
             shape = SHAPES[rng.integers(len(SHAPES))]
             half = rng.uniform(*OBSTACLE_HALF_M, 3)
@@ -160,6 +165,8 @@ class WorldSampler:
                 centre = rng.uniform(-0.8, 0.8, 3) * self.chain.reach_m
                 centre[2] = abs(centre[2])
             centre[2] = max(centre[2], self.floor_m - MIN_HEIGHT_M + half[2])
+            if meets(start_tip, target, shape, centre, half) != across:
+                continue
             self._place((shape, centre, half))
             if not self.collides(start) and not self.collides(goal):
                 return int(shape), centre, half

@@ -72,7 +72,7 @@ class Arena:
         for env in ids:
             world = self.worlds.sample(state.world_id[env])
             heights = np.random.default_rng([self.worlds.version, int(state.world_id[env]), 1])
-            pillars[env, :, 0] = PARKED_M
+            pillars[env, :, :2] = PARKED_M
             pillars[env, world.chosen, :2] = world.centres
             start[env] = (*world.start, heights.uniform(*START_HEIGHT_M))
             goal[env] = (*world.goal, heights.uniform(*GOAL_HEIGHT_M))

@@ -86,7 +86,7 @@ def goal_direction(signals: Signals, memory: Memory) -> Tensor:
     """Unit vector to the goal, and its distance on a near and on a far scale."""
     offset = signals["goal"]
     distance = torch.sqrt((offset * offset).sum(dim=1, keepdim=True) + 1e-6)
-    return torch.cat([offset / distance, distance.clamp(max=1.0), distance / 8.0], dim=1)
+    return torch.cat([offset / distance, distance.clamp(max=RANGE_M) / RANGE_M, distance / 8.0], dim=1)
 
 
 def altitude(signals: Signals, memory: Memory) -> Tensor:

@@ -25,6 +25,8 @@ from bedplate.tasks.terms import randomise
 from bedplate.tasks.terms.worlds import DiscWorlds
 
 XYZ = ("x", "y", "z")
+CRUISE_M_S = 1.5
+"""Speed above which flight is penalised."""
 
 
 def quad_avoid(
@@ -85,6 +87,8 @@ def quad_avoid(
             RewardTerm("progress", _progress, 2.0),
             RewardTerm("time", lambda state: -torch.ones(state.num_envs), 0.5),
             RewardTerm("closeness", _too_close, 2.0),
+            RewardTerm("speed", _too_fast, 2.0),
+            RewardTerm("facing", _facing, 0.5),
             RewardTerm("spin", lambda state: -flight.gyro(state).square().sum(dim=1), 0.02),
             RewardTerm("smoothness", _roughness, 0.1),
             RewardTerm("success", place.reached_goal, 10.0, event=True),
@@ -239,8 +243,19 @@ def _progress(state: State) -> Tensor:
     return (state.world["last_distance"] - state.world["distance"])[:, 0] / state.control_dt_s
 
 
+def _facing(state: State) -> Tensor:
+    # 0 with the nose at the goal, -1 with the tail at it: one direction of flight to learn instead of all
+    offset = flight.goal(state)[:, :2]
+    return (offset[:, 0] / offset.norm(dim=1).clamp(min=1e-6) - 1) / 2
+
+
+def _too_fast(state: State) -> Tensor:
+    # what the range sensors see in time: faster flight cannot stop inside of their range
+    return -(state.qvel[:, :3].norm(dim=1) - CRUISE_M_S).clamp(min=0.0).square()
+
+
 def _too_close(state: State) -> Tensor:
-    return -torch.exp(-state.world["gap"][:, 0].clamp(min=0.0) / 0.08)
+    return -torch.exp(-state.world["gap"][:, 0].clamp(min=0.0) / 0.15)
 
 
 def _roughness(state: State) -> Tensor:

@@ -60,7 +60,11 @@ def initial_motion(tilt_rad: float, speed_m_s: float, rate_rad_s: float) -> Even
         qvel[ids, :3] = rng.uniform(-speed_m_s, speed_m_s, (count, 3))
         qvel[ids, 3:6] = rng.uniform(-rate_rad_s, rate_rad_s, (count, 3))
 
-    ranges = {"tilt_rad": (0.0, tilt_rad), "speed_m_s": (-speed_m_s, speed_m_s), "rate_rad_s": (-rate_rad_s, rate_rad_s)}
+    ranges = {
+        "tilt_rad": (0.0, tilt_rad),
+        "speed_m_s": (-speed_m_s, speed_m_s),
+        "rate_rad_s": (-rate_rad_s, rate_rad_s),
+    }
     return Event("initial_motion", func, ranges=ranges)
 
 

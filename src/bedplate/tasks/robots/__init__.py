@@ -1,0 +1,1 @@
+"""Robots: own MJCF models, and the loader for anybody else's arm."""

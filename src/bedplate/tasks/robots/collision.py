@@ -42,9 +42,8 @@ def add_missing_shapes(spec: mujoco.MjSpec, joints: tuple[str, ...], site: str) 
             group=3,
         )
         added.append(body.name)
-    return [f"capsules of radius {CAPSULE_RADIUS_M} m for links without a collision shape: {', '.join(added)}"] * bool(
-        added
-    )
+    what = f"capsules of radius {CAPSULE_RADIUS_M} m for links without a collision shape: {', '.join(added)}"
+    return [what] if added else []
 
 
 def exclude_touching(
@@ -61,7 +60,8 @@ def exclude_touching(
     always |= {pair for pair, count in counts.items() if count >= ALWAYS_SHARE * POSTURES}
     for one, two in sorted(always):
         spec.add_exclude(bodyname1=one, bodyname2=two)
-    return [f"contacts left out, touching by design: {', '.join('-'.join(pair) for pair in sorted(always))}"] * bool(always)
+    pairs = ", ".join("-".join(pair) for pair in sorted(always))
+    return [f"contacts left out, touching by design: {pairs}"] if always else []
 
 
 def _touching(model: mujoco.MjModel, data: mujoco.MjData, q: np.ndarray) -> set[tuple[str, str]]:

@@ -174,7 +174,9 @@ def _chain(spec: mujoco.MjSpec, site: str, path: Path) -> list[mujoco.MjsJoint]:
     plain = (mujoco.mjtJoint.mjJNT_HINGE, mujoco.mjtJoint.mjJNT_SLIDE)
     odd = [joint.name or "unnamed" for joint in chain if joint.type not in plain]
     if odd:
-        raise BedplateError(f"{path}: joint {odd[0]!r} on the way to the end effector is free or a ball", "hinges, slides")
+        raise BedplateError(
+            f"{path}: joint {odd[0]!r} on the way to the end effector is free or a ball", "hinges, slides"
+        )
     if not chain or any(not joint.name for joint in chain):
         raise BedplateError(f"{path}: {len(chain)} joints lead to {site!r}, or one has no name", "named joints")
     return chain
@@ -193,7 +195,9 @@ def _strip(spec: mujoco.MjSpec, keep: set[str]) -> None:
             spec.delete(joint)
 
 
-def _position_limits(model: mujoco.MjModel, names: tuple[str, ...], assumed: list[str]) -> tuple[np.ndarray, np.ndarray]:
+def _position_limits(
+    model: mujoco.MjModel, names: tuple[str, ...], assumed: list[str]
+) -> tuple[np.ndarray, np.ndarray]:
     ids = [model.joint(name).id for name in names]
     low, high = model.jnt_range[ids].T.copy()
     free = model.jnt_limited[ids] == 0

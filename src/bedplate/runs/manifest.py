@@ -1,0 +1,139 @@
+"""What a run was made with, written before it starts and compared when its results are used.
+
+Reading versions never imports the packages: a manifest costs no start-up time and no GPU.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from bedplate.core.files import read_json, write_json
+
+PACKAGES = ("bedplate", "torch", "mujoco", "stable-baselines3", "gymnasium", "numpy", "onnx", "onnxruntime")
+SCHEMA = 1
+
+COMPARED = ("kernel", "python", "driver", "cuda", "cudnn", "packages", "git")
+"""Parts whose change may change results."""
+
+
+def write_manifest(path: Path, **facts: Any) -> dict[str, Any]:
+    """Record this machine and installation, and `facts` such as seed, recipe hash and argv; returns what was written."""
+    manifest = {"schema": SCHEMA, "status": "running", "started": _now(), **current(), **facts}
+    write_json(path, manifest)
+    return manifest
+
+
+def finish_manifest(path: Path, status: str, **facts: Any) -> None:
+    """Set the run's final status, "finished", "interrupted" or "failed", and add `facts`."""
+    write_json(path, {**read_json(path), "status": status, "ended": _now(), **facts})
+
+
+def current() -> dict[str, Any]:
+    """This machine and installation, as far as they can change a result; what is absent is said in words."""
+    return {
+        "kernel": platform.release(),
+        "os": _os_name(),
+        "cpu": _cpu_model(),
+        "cores": os.cpu_count(),
+        "python": platform.python_version(),
+        "driver": _driver(),
+        "cuda": _torch_build("cuda"),
+        "cudnn": _cudnn(),
+        "packages": {name: _version(name) for name in PACKAGES},
+        "git": git_state(Path.cwd()),
+        "argv": sys.argv,
+    }
+
+
+def compare(recorded: dict[str, Any], now: dict[str, Any] | None = None) -> list[str]:
+    """What differs between a recorded manifest and this machine, one line each; empty when nothing does."""
+    now = now or current()
+    changes = []
+    for key in COMPARED:
+        before, after = recorded.get(key, "not recorded"), now.get(key)
+        if before == after:
+            continue
+        if isinstance(before, dict) and isinstance(after, dict):
+            changes += [
+                f"{key}.{name}: {before.get(name, 'not recorded')} -> {after.get(name, 'absent')}"
+                for name in sorted({*before, *after})
+                if before.get(name) != after.get(name)
+            ]
+        else:
+            changes.append(f"{key}: {before} -> {after}")
+    return changes
+
+
+def git_state(folder: Path) -> dict[str, Any] | str:
+    """Commit of the work tree around `folder`, and whether it has uncommitted changes; or why it is not known."""
+    try:
+        commit = _run(["git", "-C", str(folder), "rev-parse", "HEAD"])
+        dirty = _run(["git", "-C", str(folder), "status", "--porcelain", "--untracked-files=no"])
+    except (OSError, subprocess.SubprocessError):
+        return "not a git work tree"
+    return {"commit": commit, "dirty": bool(dirty)}
+
+
+def _run(argv: Sequence[str]) -> str:
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=5, check=True)
+    return done.stdout.strip()
+
+
+def _version(package: str) -> str:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return "not installed"
+
+
+def _os_name() -> str:
+    try:
+        return platform.freedesktop_os_release().get("PRETTY_NAME", "unknown")
+    except OSError:
+        return "unknown"
+
+
+def _cpu_model() -> str:
+    try:
+        match = re.search(r"^model name\s*:\s*(.+)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
+    except OSError:
+        match = None
+    return match.group(1) if match else platform.machine()
+
+
+def _driver() -> str:
+    # printed by the loaded kernel module; absent on a machine without one
+    try:
+        match = re.search(r"\s(\d{3}\.[\d.]+)\s", Path("/proc/driver/nvidia/version").read_text())
+    except OSError:
+        return "no NVIDIA driver loaded"
+    return match.group(1) if match else "unreadable"
+
+
+def _torch_build(field: str) -> str:
+    # torch writes its build into torch/version.py; importing torch for it would cost a second
+    try:
+        location = metadata.distribution("torch").locate_file("torch/version.py")
+        text = Path(str(location)).read_text()
+    except (metadata.PackageNotFoundError, OSError):
+        return "no torch"
+    match = re.search(rf"^{field}[^=\n]*=\s*'([^']+)'", text, re.MULTILINE)
+    return match.group(1) if match else "CPU build"
+
+
+def _cudnn() -> str:
+    wheels = [d for d in metadata.distributions() if (d.metadata["Name"] or "").startswith("nvidia-cudnn")]
+    return wheels[0].version if wheels else "no cuDNN wheel"
+
+
+def _now() -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())

@@ -1,0 +1,115 @@
+"""The policy's own process: states come in over a socket, commands go back. It may stall or die; the writer copes."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from bedplate.bundle.bundle import Bundle, read_bundle
+from bedplate.core.errors import BedplateError, ContractMismatch
+from bedplate.runtime.links.frame import REFUSAL, CommandMessage, StateMessage, TextMessage
+from bedplate.runtime.links.unix import UnixLink
+from bedplate.runtime.priority import set_real_time_priority
+from bedplate.runtime.signals import SignalLayout
+
+END_TIMEOUT_S = 2.0
+
+
+class PolicyProcess:
+    """Starts the policy process and ends it.
+
+    Args:
+        bundle: whose policy it runs.
+        priority: its real-time priority, 0 for none; the writer's should be higher.
+
+    Attributes:
+        link: to it: states out, commands back.
+        process: the process.
+    """
+
+    def __init__(self, bundle: Bundle, priority: int = 0) -> None:
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs:
+            arguments = [str(bundle.folder), bundle.info.bundle_hash, str(theirs.fileno()), str(priority)]
+            # a session of its own: Ctrl-C must reach the writer first, which brings the robot to rest
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", __name__, *arguments],
+                pass_fds=(theirs.fileno(),),
+                stdin=subprocess.DEVNULL,
+                start_new_session=True,
+            )
+        self.link = UnixLink(ours, bundle.contract)
+
+    def close(self) -> None:
+        """End the process, even when it is stopped or hangs."""
+        self.link.close()
+        try:
+            self.process.wait(0.2)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait(END_TIMEOUT_S)
+
+    def why_it_ended(self) -> str:
+        """In words, for a message; "" while it runs."""
+        try:
+            code = self.process.wait(0.5)
+        except subprocess.TimeoutExpired:
+            return ""
+        if self.link.peer_reason:
+            return self.link.peer_reason
+        return f"it was ended by {signal.Signals(-code).name}" if code < 0 else f"it ended with exit code {code}"
+
+
+def main(folder: str, bundle_hash: str, fd: str, priority: str) -> int:
+    """Answer states until the writer closes its end."""
+    with socket.socket(fileno=int(fd)) as sock:
+        try:
+            bundle = read_bundle(Path(folder))
+        except BedplateError:
+            # the writer has read it: it was changed in between, and without a contract there is no frame to say so
+            return 2
+        link = UnixLink(sock, bundle.contract)
+        try:
+            if bundle.info.bundle_hash != bundle_hash:
+                raise ContractMismatch(f"{folder} was changed while it was being loaded")
+            return answer_states(bundle, link, int(priority))
+        except BedplateError as error:
+            link.send(TextMessage(REFUSAL, str(error)))
+            return error.exit_code
+
+
+def answer_states(bundle: Bundle, link: UnixLink, priority: int = 0) -> int:
+    """Load the policy and answer the newest state each time one has come."""
+    # imported here, so that the writer, which starts this process, does not carry ONNX Runtime
+    from bedplate.runtime.loop import no_garbage_collection
+    from bedplate.runtime.policy import OnnxPolicy
+
+    policy = OnnxPolicy(bundle)
+    set_real_time_priority(priority)
+    layout = SignalLayout(bundle.contract)
+    episode = -1
+    sequence = 0
+    with no_garbage_collection():
+        while True:
+            link.wait(None)
+            states = [message for message in link.drain() if isinstance(message, StateMessage)]
+            if link.peer_gone:
+                return 0
+            if not states:
+                continue
+            # older states are skipped: their answers would be late
+            state = states[-1]
+            if state.episode != episode:
+                policy.reset()
+                episode = state.episode
+            command = policy.act(layout.unpack(state.values))
+            link.send(CommandMessage(sequence, time.monotonic_ns(), state.sequence, state.stamp_ns, command))
+            sequence += 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

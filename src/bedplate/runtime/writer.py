@@ -1,0 +1,248 @@
+"""The writer: the loop that owns what reaches the robot.
+
+In each period it takes the newest state, hands it to the policy, waits for the answer until the deadline, asks the
+guard and sends. The deadline is absolute; without an answer by then, the guard decides what goes out. Nothing else
+sends commands, and no thread keeps an old command alive. This module and what it imports know no inference library.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from bedplate.bundle.contract import Contract
+from bedplate.core.clock import Clock
+from bedplate.runtime.decision import Decision, Fault, Guard
+from bedplate.runtime.latency import LatencyHistogram
+from bedplate.runtime.links import Link
+from bedplate.runtime.links.frame import CommandMessage, StateMessage
+from bedplate.runtime.loop import FixedRate
+from bedplate.runtime.signals import SignalLayout
+
+# part of the period that the policy has for its answer, from the arrival of the state
+ANSWER_BUDGET_PERIODS = 0.8
+# two commands are never closer than this
+SHORTEST_SPACING_PERIODS = 0.5
+# a policy process that has not answered by then never will
+POLICY_START_S = 60.0
+# longest time that a ramp to the safe action may take after a stop request
+STOP_RAMP_S = 3.0
+
+End = Literal["stopped", "robot_gone", "policy_never_started"]
+
+
+@dataclass
+class WriterRecord:
+    """What happened, for the report.
+
+    Attributes:
+        ticks: commands sent.
+        waiting_ticks: of these, before the policy's first answer.
+        no_state: ticks without a new state by the deadline, after the policy's first answer.
+        no_answer: ticks with a new state and without an answer to it by the deadline, likewise.
+        late_answers: answers that came after their deadline and were discarded.
+        rejected_states: states that could not be believed; the policy never saw them.
+        latency: from the stamp of a state to the sending of the command computed from it.
+        spacing: between two commands.
+        faults: every fault that was latched, in order.
+    """
+
+    ticks: int = 0
+    waiting_ticks: int = 0
+    no_state: int = 0
+    no_answer: int = 0
+    late_answers: int = 0
+    rejected_states: int = 0
+    latency: LatencyHistogram = field(default_factory=LatencyHistogram)
+    spacing: LatencyHistogram = field(default_factory=LatencyHistogram)
+    faults: list[Fault] = field(default_factory=list)
+
+
+class Writer:
+    """The writer's loop.
+
+    Args:
+        contract: of the robot.
+        link: to the robot.
+        policy: to the policy process: states go out, commands come back.
+        guard: has the last word.
+        clock: shared with the stamps of the states.
+        on_fault: called once for each latched fault; must not block.
+
+    Attributes:
+        record: what happened so far.
+        rate: the deadlines.
+    """
+
+    def __init__(
+        self,
+        contract: Contract,
+        link: Link,
+        policy: Link,
+        guard: Guard,
+        clock: Clock,
+        on_fault: Callable[[Fault], None] = lambda fault: None,
+    ) -> None:
+        self.record = WriterRecord()
+        self.rate = FixedRate(contract.control_dt_s, clock)
+        self._contract = contract
+        self._layout = SignalLayout(contract)
+        self._link = link
+        self._policy = policy
+        self._guard = guard
+        self._clock = clock
+        self._on_fault = on_fault
+        self._answer_budget_ns = round(ANSWER_BUDGET_PERIODS * self.rate.period_ns)
+        self._spacing_ns = round(SHORTEST_SPACING_PERIODS * self.rate.period_ns)
+        self._state: StateMessage | None = None
+        self._first: StateMessage | None = None
+        self._asked_sequence = -1
+        self._answer: CommandMessage | None = None
+        self._answered_once = False
+        self._last_sent_ns = 0
+
+    def run(self, stop: Callable[[], bool]) -> End:
+        """Write until `stop()` says so or the robot is gone; ends with the safe action reached.
+
+        Args:
+            stop: asked once per period; must not block.
+        """
+        # no command before a state: without one there is nothing to start from
+        while self._state is None:
+            if stop():
+                return "stopped"
+            if self._link.peer_gone:
+                return "robot_gone"
+            self._first_state()
+        started_ns = self._clock.now_ns()
+        while not stop():
+            self.tick()
+            if self._link.peer_gone:
+                return "robot_gone"
+            if not self._answered_once:
+                waited_ns = self._clock.now_ns() - started_ns
+                if self._policy.peer_gone or waited_ns > POLICY_START_S * 1e9:
+                    self._bring_to_rest("stop", "the policy did not start")
+                    return "policy_never_started"
+        self._bring_to_rest("stop", "stop was requested")
+        return "robot_gone" if self._link.peer_gone else "stopped"
+
+    def tick(self) -> Decision:
+        """One period: state, answer, guard, command."""
+        fresh = self._await_state()
+        answered = fresh and self._await_answer()
+        if self._answered_once:
+            self.record.no_state += not fresh
+            self.record.no_answer += fresh and not answered
+        else:
+            self.record.waiting_ticks += 1
+        decision = self._send(answered)
+        self.rate.advance()
+        return decision
+
+    def _first_state(self) -> None:
+        self._link.wait(self._contract.control_dt_s)
+        for message in self._link.drain():
+            if isinstance(message, StateMessage) and not self._violation(message):
+                self._take(message)
+                self._first = message
+                self.rate.start(self._clock.now_ns() + self._answer_budget_ns)
+
+    def _await_state(self) -> bool:
+        """Take the newest state and hand it to the policy; False when none came by the deadline."""
+        newest, self._first = self._first, None
+        while newest is None:
+            for message in self._link.drain():
+                if isinstance(message, StateMessage):
+                    newest = message
+            left_ns = self.rate.deadline_ns - self._clock.now_ns()
+            if newest is not None or self._link.peer_gone or left_ns <= 0:
+                break
+            self._link.wait(left_ns * 1e-9)
+        if newest is None:
+            return False
+        self.rate.shift(self._clock.now_ns() + self._answer_budget_ns - self.rate.deadline_ns)
+        self._take(newest)
+        # what cannot be believed must not get into the policy's memory
+        if self._violation(newest):
+            self.record.rejected_states += 1
+            return False
+        self._policy.send(newest)
+        self._asked_sequence = newest.sequence
+        return True
+
+    def _take(self, state: StateMessage) -> None:
+        if self._state is not None and state.episode != self._state.episode:
+            self._guard.restart()
+            self._answer = None
+        self._state = state
+
+    def _violation(self, state: StateMessage) -> str:
+        return self._layout.violation(self._layout.unpack(state.values))
+
+    def _await_answer(self) -> bool:
+        """Wait for the answer to the newest state; False when it did not come by the deadline."""
+        while True:
+            for message in self._policy.drain():
+                if not isinstance(message, CommandMessage):
+                    continue
+                if message.state_sequence == self._asked_sequence:
+                    self._answer = message
+                    self._answered_once = True
+                    return True
+                self.record.late_answers += 1
+            # a policy process that has ended has no command any more
+            if self._policy.peer_gone:
+                self._answer = None
+                return False
+            left_ns = self.rate.deadline_ns - self._clock.now_ns()
+            if left_ns <= 0:
+                return False
+            self._policy.wait(left_ns * 1e-9)
+
+    def _send(self, answered: bool) -> Decision:
+        self._clock.sleep_until((self._last_sent_ns + self._spacing_ns) * 1e-9)
+        state, answer = self._state, self._answer
+        assert state is not None, "a tick before the first state"
+        now_ns = self._clock.now_ns()
+        now_s = now_ns * 1e-9
+        had_fault = self._guard.fault
+        decision = self._guard.filter(
+            now_s,
+            [state.stamp_ns * 1e-9 - age_s for age_s in state.ages_s.tolist()],
+            self._layout.unpack(state.values),
+            answer.state_stamp_ns * 1e-9 if answer else math.nan,
+            answer.values if answer else None,
+        )
+        stamp_ns = self._clock.now_ns()
+        answered_state = (answer.state_sequence, answer.state_stamp_ns) if answer else (0, 0)
+        self._link.send(CommandMessage(self.record.ticks, stamp_ns, *answered_state, decision.command))
+        # statistics come after the command is out
+        if answered:
+            self.record.latency.add((stamp_ns - state.stamp_ns) * 1e-9)
+        if self.record.ticks:
+            self.record.spacing.add((stamp_ns - self._last_sent_ns) * 1e-9)
+        self.record.ticks += 1
+        self._last_sent_ns = stamp_ns
+        if decision.fault is not None and decision.fault is not had_fault:
+            self.record.faults.append(decision.fault)
+            self._on_fault(decision.fault)
+        return decision
+
+    def _bring_to_rest(self, cause: str, detail: str) -> None:
+        """Take the authority from the policy and send until the safe action is reached; bounded in time."""
+        self._guard.trip(self._clock.now_ns() * 1e-9, cause, detail)
+        safe = self._contract.limits.safe_action
+        until_ns = self._clock.now_ns() + round(STOP_RAMP_S * 1e9)
+        before: np.ndarray | None = None
+        while not self._link.peer_gone and self._clock.now_ns() < until_ns:
+            command = self.tick().command
+            # "hold" has no value to reach: it is at rest when the command stands still
+            target = before if safe.mode == "hold" else np.array(safe.value)
+            if target is not None and np.abs(command - target).max() <= 1e-9:
+                return
+            before = command

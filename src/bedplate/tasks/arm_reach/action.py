@@ -1,0 +1,40 @@
+"""The policy's output corrects the classical servo; the sum obeys velocity and acceleration limits by construction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from bedplate.core.limits import Limits
+from bedplate.tasks.arm_reach.servo import Servo
+from bedplate.tasks.spec import Action, Memory, Signals
+
+
+@dataclass(frozen=True, kw_only=True)
+class CorrectedServo(Action):
+    """Joint velocity = servo + correction, moved by a bounded amount per control step from memory "commanded".
+
+    A policy that gives zeros is the servo; one that gives the servo's opposite stands still. All of it is inside the
+    exported graph, so that the guard's velocity and rate rules have nothing to do while all is well. (Residual policy
+    learning: Johannink et al., ICRA 2019.)
+
+    Attributes:
+        servo: the motion to correct; None leaves all of it to the policy.
+        slew: largest change of the command in one control step, per channel.
+    """
+
+    servo: Servo | None
+    slew: tuple[float, ...]
+
+    def to_command(self, action: Tensor, signals: Signals, memory: Memory, limits: Limits) -> Tensor:
+        """Turn a policy output into a command; see Action.to_command."""
+        top = torch.tensor(self.high)
+        wanted = top * action.clamp(-1.0, 1.0)
+        if self.servo is not None:
+            wanted = wanted + top * self.servo.action(signals)
+        bound = torch.tensor([channel.high for channel in limits.channels])
+        last, slew = memory["commanded"], torch.tensor(self.slew)
+        wanted = torch.minimum(torch.maximum(wanted, -bound), bound)
+        return torch.minimum(torch.maximum(wanted, last - slew), last + slew)

@@ -1,0 +1,88 @@
+"""What the policy sees: pure torch functions of joint positions and velocities, target and obstacle.
+
+Everything here goes into the exported graph, so only operations that ONNX has are used.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from bedplate.tasks.arm_reach.geometry import box_gap, turning
+from bedplate.tasks.arm_reach.kinematics import Chain, Pose
+from bedplate.tasks.arm_reach.servo import Servo
+from bedplate.tasks.robots.arm import Arm
+from bedplate.tasks.spec import Feature, Memory, Signals
+
+# distance over which an obstacle's push falls off, and beyond which distances are not told apart
+PUSH_RANGE_M, FAR_M = 0.1, 0.4
+
+
+@dataclass(frozen=True)
+class Observer:
+    """The observation of one arm.
+
+    Attributes:
+        arm: limits, for scaling.
+        chain: kinematics.
+        servo: the classical motion; its `speed` scales velocities.
+    """
+
+    arm: Arm
+    chain: Chain
+    servo: Servo
+
+    def features(self) -> tuple[Feature, ...]:
+        """All features, joint state first."""
+        joints, points = len(self.arm.joints), self.chain.num_points
+        return (
+            Feature("joint_position", joints, self._joint_position),
+            Feature("joint_velocity", joints, self._joint_velocity),
+            Feature("commanded", joints, lambda signals, memory: memory["commanded"] / torch.tensor(self.servo.speed)),
+            # everything that needs the arm's pose is one slice, so that kinematics run once
+            Feature("reach", 26 + 2 * joints + 2 * points, self._reach),
+        )
+
+    def _joint_position(self, signals: Signals, memory: Memory) -> Tensor:
+        low, high = torch.tensor(self.arm.position_low), torch.tensor(self.arm.position_high)
+        return (signals["joint_position"] - (low + high) / 2) / ((high - low) / 2)
+
+    def _joint_velocity(self, signals: Signals, memory: Memory) -> Tensor:
+        return signals["joint_velocity"] / torch.tensor(self.servo.speed)
+
+    def _reach(self, signals: Signals, memory: Memory) -> Tensor:
+        pose = self.chain.pose(signals["joint_position"])
+        axis = signals["target_axis"]
+        error, turn = signals["target_position"] - pose.tip, turning(pose.axis, axis)
+        distance = error.norm(dim=1, keepdim=True)
+        angle = turn.norm(dim=1, keepdim=True)
+        gap, normal = box_gap(pose.points, signals["obstacle_position"], signals["obstacle_size"])
+        return torch.cat(
+            [
+                # where the tip is and where it has to go
+                pose.tip,
+                pose.axis,
+                axis,
+                error,
+                turn,
+                error / (distance + 0.05),
+                torch.log(distance + 0.005),
+                torch.log(angle + 0.02),
+                self.servo.action_at(pose, signals),
+                # what is in the way
+                self._push(pose, gap, normal),
+                gap.clamp(max=FAR_M),
+                pose.points[:, :, 2],
+                (signals["obstacle_position"] - pose.tip).clamp(-1.0, 1.0),
+                signals["obstacle_size"],
+            ],
+            dim=1,
+        )
+
+    def _push(self, pose: Pose, gap: Tensor, normal: Tensor) -> Tensor:
+        """Joint direction that moves the points of the arm away from the obstacle: (n, num_joints)."""
+        jacobian = self.chain.jacobian(pose, pose.points, self.chain.moved_by())
+        weight = torch.exp(-gap.clamp(min=-0.05) / PUSH_RANGE_M)
+        return (jacobian * (weight[:, :, None] * normal)[:, :, None]).sum(dim=(1, 3))

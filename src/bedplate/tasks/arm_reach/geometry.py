@@ -1,0 +1,70 @@
+"""Directions and distances in torch: only operations that ONNX has."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+CG_STEPS = 6
+
+
+def turning(axis: Tensor, target: Tensor) -> Tensor:
+    """Rotation vector (n, 3) that turns `axis` towards `target`; its length is the chord 2 sin(angle / 2)."""
+    cross = torch.linalg.cross(axis, target)
+    chord = torch.sqrt((2.0 - 2.0 * (axis * target).sum(dim=1, keepdim=True)).clamp(min=0.0))
+    return cross / (cross.norm(dim=1, keepdim=True) + 1e-4) * chord
+
+
+def box_gap(points: Tensor, centre: Tensor, half: Tensor) -> tuple[Tensor, Tensor]:
+    """Distance (n, k) of points (n, k, 3) to a box's surface, negative inside, and the way out (n, k, 3)."""
+    away = points - centre[:, None]
+    outside = away.abs() - half[:, None]
+    reach = outside.clamp(min=0.0)
+    gap = reach.norm(dim=2) + outside.amax(dim=2).clamp(max=0.0)
+    normal = away / (away.norm(dim=2, keepdim=True) + 1e-6)
+    return gap, normal
+
+
+def detour(tip: Tensor, target: Tensor, centre: Tensor, radius: Tensor, lift_m: float) -> Tensor:
+    """Where to aim: the target, or while a ball bars the straight line to it, the nearest point beside the ball.
+
+    Args:
+        tip, target: (n, 3) ends of the line.
+        centre: (n, 3) of the ball.
+        radius: (n, 1) of the ball, in metres.
+        lift_m: how strongly the way over the ball is preferred to the way around it.
+
+    Returns:
+        (n, 3).
+    """
+    line = target - tip
+    length = line.norm(dim=1, keepdim=True) + 1e-6
+    ahead = line / length
+    along = ((centre - tip) * ahead).sum(dim=1, keepdim=True)
+    foot = tip + torch.minimum(along.clamp(min=0.0), length) * ahead
+    aside = foot - centre
+    barred = (aside.norm(dim=1, keepdim=True) < radius) & (along > 0.0) & (along < length)
+
+    # sideways from the ball's centre, across the line
+    aside = aside + lift_m * torch.tensor([0.0, 0.0, 1.0])
+    aside = aside - (aside * ahead).sum(dim=1, keepdim=True) * ahead
+    beside = centre + aside / (aside.norm(dim=1, keepdim=True) + 1e-6) * radius
+    return torch.where(barred, beside, target)
+
+
+def solve(square: Tensor, wanted: Tensor) -> Tensor:
+    """Solve square @ x = wanted for symmetric positive (n, 6, 6) and (n, 6, 1) by conjugate gradients."""
+    x = torch.zeros_like(wanted)
+    rest = wanted
+    direction = rest
+    power = (rest * rest).sum(dim=1, keepdim=True)
+    for _ in range(CG_STEPS):
+        image = square @ direction
+        # the small numbers keep 0 / 0 away once the rest is zero
+        rate = power / ((direction * image).sum(dim=1, keepdim=True) + 1e-12)
+        x = x + rate * direction
+        rest = rest - rate * image
+        following = (rest * rest).sum(dim=1, keepdim=True)
+        direction = rest + following / (power + 1e-12) * direction
+        power = following
+    return x

@@ -1,0 +1,59 @@
+"""The classical servo: a damped least-squares step of the tip towards the target, with a detour past the obstacle.
+
+It is the baseline that a policy has to beat, and the motion that the policy corrects. It has no plan: it stops at
+joint limits, and knows the obstacle only where it bars the tip's straight path.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from bedplate.tasks.arm_reach.geometry import detour, solve, turning
+from bedplate.tasks.arm_reach.kinematics import Chain, Pose
+from bedplate.tasks.spec import Signals
+
+# damping of the least-squares step, weight of the approach axis against metres, gain towards the target
+DAMPING, AXIS_WEIGHT_M, GAIN_HZ = 0.05, 0.3, 4.0
+# farthest that the tip is drawn at once, and the detour; chosen on 200 training worlds
+LEASH_M, DETOUR_MARGIN_M, DETOUR_LIFT_M, BOX_TO_BALL = 0.25, 0.15, 0.05, 0.8
+
+
+@dataclass(frozen=True)
+class Servo:
+    """The servo of one arm.
+
+    Attributes:
+        chain: kinematics.
+        speed: joint speed at action 1, in rad/s.
+    """
+
+    chain: Chain
+    speed: tuple[float, ...]
+
+    def action(self, signals: Signals) -> Tensor:
+        """Joint speeds (n, num_joints) in [-1, 1], as shares of `speed`; the fastest joint slows the others down."""
+        return self.action_at(self.chain.pose(signals["joint_position"]), signals)
+
+    def action_at(self, pose: Pose, signals: Signals) -> Tensor:
+        """The same for a pose that is known already."""
+        half = signals["obstacle_size"]
+        radius = BOX_TO_BALL * half.norm(dim=1, keepdim=True) + DETOUR_MARGIN_M
+        aim = detour(pose.tip, signals["target_position"], signals["obstacle_position"], radius, DETOUR_LIFT_M)
+        error = aim - pose.tip
+        error = error / (error.norm(dim=1, keepdim=True) / LEASH_M).clamp(min=1.0)
+        speed = GAIN_HZ * self._step(pose, error, turning(pose.axis, signals["target_axis"])) / torch.tensor(self.speed)
+        return speed / speed.abs().amax(dim=1, keepdim=True).clamp(min=1.0)
+
+    def _step(self, pose: Pose, error: Tensor, turn: Tensor) -> Tensor:
+        """Joint step J^T (J J^T + d^2 I)^-1 e, with J and e of tip position and, weighted, approach axis."""
+        linear = self.chain.jacobian(pose, pose.tip[:, None])[:, 0]
+        # (n, num_joints, 6): twist of the tip per joint speed; turning about the approach axis itself is free
+        angular = self.chain.axis_jacobian(pose)
+        angular = angular - (angular @ pose.axis[:, :, None]) * pose.axis[:, None]
+        jacobian = torch.cat([linear, AXIS_WEIGHT_M * angular], dim=2)
+        wanted = torch.cat([error, AXIS_WEIGHT_M * turn], dim=1)[:, :, None]
+        square = jacobian.transpose(1, 2) @ jacobian + DAMPING**2 * torch.eye(6)
+        return (jacobian @ solve(square, wanted))[:, :, 0]

@@ -1,0 +1,94 @@
+"""What the navigation task reads, commands and judges."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from bedplate.tasks.nav_lidar.arena import RADIUS_M
+from bedplate.tasks.spec import Memory, Signals, State
+
+WHEEL_RADIUS_M = 0.038
+WHEEL_BASE_M = 0.230
+SPEED_M_S = 0.65
+TURN_RAD_S = 2.5
+LIDAR_M = 3.5
+GOAL_M = 0.3
+
+
+def reached_goal(state: State) -> Tensor:
+    """Whether the robot's centre is within the goal radius."""
+    return state.world["distance"][:, 0] < GOAL_M
+
+
+def collided(state: State) -> Tensor:
+    """Whether the hull touches an obstacle or a wall."""
+    return state.world["gap"][:, 0] < 0.0
+
+
+def _yaw(state: State) -> Tensor:
+    w, x, y, z = state.qpos[:, 3:7].unbind(dim=1)
+    return torch.atan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z))
+
+
+def pose(state: State) -> Tensor:
+    """(num_envs, 3) position (m) and heading (rad) in the world frame."""
+    return torch.cat([state.qpos[:, :2], _yaw(state)[:, None]], dim=1)
+
+
+def odometry(state: State) -> Tensor:
+    """(num_envs, 2) forward speed (m/s) and turning speed (rad/s)."""
+    # a free joint's linear velocity is in the world frame, its angular velocity in the body frame
+    yaw = _yaw(state)
+    forward = state.qvel[:, 0] * torch.cos(yaw) + state.qvel[:, 1] * torch.sin(yaw)
+    return torch.stack([forward, state.qvel[:, 5]], dim=1)
+
+
+def closeness(signals: Signals, memory: Memory) -> Tensor:
+    """(num_envs, num_rays) in (0, 1]: resolves the last half metre before contact, where a linear scale is flat."""
+    return torch.exp((RADIUS_M - signals["scan"]) / 0.4)
+
+
+def goal_in_body(signals: Signals, memory: Memory) -> Tensor:
+    """(num_envs, 4) direction of the goal as a unit vector in the body frame, and its distance on two scales."""
+    pose = signals["pose"]
+    offset = signals["goal"] - pose[:, :2]
+    cos, sin = torch.cos(pose[:, 2]), torch.sin(pose[:, 2])
+    ahead = offset[:, 0] * cos + offset[:, 1] * sin
+    left = offset[:, 1] * cos - offset[:, 0] * sin
+    distance = torch.sqrt(ahead * ahead + left * left + 1e-6)
+    near = torch.clamp(distance, max=LIDAR_M) / LIDAR_M
+    return torch.stack([ahead / distance, left / distance, near, distance / 10.0], dim=1)
+
+
+def scaled_odometry(signals: Signals, memory: Memory) -> Tensor:
+    """(num_envs, 2) odometry as a share of the largest speeds."""
+    return signals["odometry"] / torch.tensor([SPEED_M_S, TURN_RAD_S])
+
+
+def drive(state: State, command: Tensor) -> None:
+    """Wheel speeds of a differential drive: (v -+ w * base / 2) / radius."""
+    forward, turn = command[:, 0], command[:, 1]
+    state.ctrl[:, 0] = (forward - turn * WHEEL_BASE_M / 2) / WHEEL_RADIUS_M
+    state.ctrl[:, 1] = (forward + turn * WHEEL_BASE_M / 2) / WHEEL_RADIUS_M
+
+
+def progress(state: State) -> Tensor:
+    """Metres per second towards the goal: sums to the distance covered, so circling earns nothing."""
+    return (state.world["last_distance"] - state.world["distance"])[:, 0] / state.control_dt_s
+
+
+def too_close(state: State) -> Tensor:
+    """Minus one at contact, fading within 0.1 m."""
+    return -torch.exp(-state.world["gap"][:, 0].clamp(min=0.0) / 0.08)
+
+
+def roughness(state: State) -> Tensor:
+    """Squared change of the policy output."""
+    return -(state.action - state.previous_action).square().sum(dim=1) / state.control_dt_s * 0.1
+
+
+def path_efficiency(state: State) -> Tensor:
+    """Straight distance over distance driven, at most 1; meaningful for successes."""
+    straight = (state.world["goal"] - state.world["start"]).norm(dim=1)
+    return straight / torch.maximum(state.world["travelled"][:, 0], straight)

@@ -1,0 +1,164 @@
+"""A small robot for the runtime's tests: two velocity axes that go to a goal, as contract, bundle and peer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper
+
+from bedplate.bundle.bundle import GOLDEN, POLICY_ONNX, Bundle, read_bundle, write_bundle
+from bedplate.bundle.contract import (
+    BundleInfo,
+    Contract,
+    FeatureContract,
+    GuardSettings,
+    MemoryContract,
+    SignalContract,
+)
+from bedplate.bundle.golden import Golden
+from bedplate.core.limits import ChannelLimits, EffortLimit, Limits, PositionLimit, SafeAction
+
+PERIOD_S = 0.02
+
+
+def signal(name: str, unit: str, low: float, high: float, max_age_s: float = 0.1) -> SignalContract:
+    return SignalContract(
+        name=name,
+        components=("x", "y"),
+        unit=unit,
+        frame="world",
+        low=low,
+        high=high,
+        max_age_s=max_age_s,
+        rate_hz=1.0 / PERIOD_S,
+    )
+
+
+def make_contract(
+    kind: str = "velocity",
+    safe: SafeAction | None = None,
+    position: bool = True,
+    effort: bool = True,
+    rate_per_s: float = 5.0,
+    period_s: float = PERIOD_S,
+    task: str = "tiny",
+    memory: tuple[MemoryContract, ...] = (),
+) -> Contract:
+    channels = tuple(
+        ChannelLimits(
+            channel=name,
+            unit="m/s",
+            low=-1.0,
+            high=1.0,
+            rate_per_s=rate_per_s,
+            position=PositionLimit("position", index, -2.0, 2.0) if position else None,
+            effort=EffortLimit("effort", index, 10.0) if effort else None,
+        )
+        for index, name in enumerate(("axis_x", "axis_y"))
+    )
+    return Contract(
+        task=task,
+        control_dt_s=period_s,
+        signals=(
+            signal("position", "m", -5.0, 5.0),
+            signal("goal", "m", -5.0, 5.0),
+            signal("effort", "N", -50.0, 50.0, max_age_s=0.06),
+        ),
+        memory=memory,
+        action_kind=kind,
+        limits=Limits(channels, safe or SafeAction("ramp", (0.0, 0.0))),
+    )
+
+
+def make_policy(*, not_finite_beyond: float | None = None) -> bytes:
+    """command = clip(goal - position, -1, 1); memory "sum" adds the commands up.
+
+    With `not_finite_beyond`, the command is NaN while a goal is above it.
+    """
+    inputs = [
+        helper.make_tensor_value_info(name, TensorProto.FLOAT, (1, 2))
+        for name in ("position", "goal", "effort", "memory.sum")
+    ]
+    outputs = [
+        helper.make_tensor_value_info(name, TensorProto.FLOAT, (1, 2)) for name in ("command", "memory.sum.next")
+    ]
+    constants = [
+        helper.make_tensor("low", TensorProto.FLOAT, (), [-1.0]),
+        helper.make_tensor("high", TensorProto.FLOAT, (), [1.0]),
+        helper.make_tensor("zero", TensorProto.FLOAT, (), [0.0]),
+        helper.make_tensor("limit", TensorProto.FLOAT, (), [1e9 if not_finite_beyond is None else not_finite_beyond]),
+    ]
+    nodes = [
+        helper.make_node("Sub", ["goal", "position"], ["error"]),
+        helper.make_node("Mul", ["effort", "zero"], ["nothing"]),
+        helper.make_node("Add", ["error", "nothing"], ["wanted"]),
+        helper.make_node("Clip", ["wanted", "low", "high"], ["clipped"]),
+        # 0 / 0 where the goal is beyond the limit, x / 1 elsewhere
+        helper.make_node("LessOrEqual", ["goal", "limit"], ["fine"]),
+        helper.make_node("Cast", ["fine"], ["divisor"], to=TensorProto.FLOAT),
+        helper.make_node("Mul", ["clipped", "divisor"], ["kept"]),
+        helper.make_node("Div", ["kept", "divisor"], ["command"]),
+        helper.make_node("Add", ["memory.sum", "command"], ["memory.sum.next"]),
+    ]
+    graph = helper.make_graph(nodes, "tiny", inputs, outputs, constants)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    onnx.checker.check_model(model)
+    return model.SerializeToString()
+
+
+def make_bundle(folder: Path, contract: Contract, policy: bytes, settings: GuardSettings) -> Bundle:
+    rng = np.random.default_rng(0)
+    position, goal = (rng.uniform(-2, 2, (256, 2)).astype(np.float32) for _ in range(2))
+    command = np.clip(goal - position, -1, 1)
+    past = rng.uniform(-1, 1, (256, 2)).astype(np.float32)
+    golden = Golden(
+        signals={"position": position, "goal": goal, "effort": np.zeros_like(position)},
+        memory={"sum": past},
+        command=command,
+        memory_next={"sum": past + command},
+        contract=contract,
+    )
+    info = BundleInfo(
+        contract=contract,
+        contract_hash=contract.hash,
+        features=(FeatureContract(name="error", start=0, stop=2),),
+        guard=settings,
+    )
+    write_bundle(folder, info, {POLICY_ONNX: policy, GOLDEN: golden.to_bytes()})
+    return read_bundle(folder)
+
+
+@pytest.fixture(scope="session")
+def contract_with() -> Callable[..., Contract]:
+    return make_contract
+
+
+SUM = MemoryContract(name="sum", size=2, initial=0.5)
+
+
+@pytest.fixture
+def bundle_with(tmp_path: Path) -> Callable[..., Bundle]:
+    """Writes a bundle; keyword arguments change its contract, policy or guard settings."""
+
+    def make(
+        policy: bytes | None = None, settings: GuardSettings | None = None, name: str = "bundle", **changes: object
+    ) -> Bundle:
+        contract = make_contract(**{"memory": (SUM,), **changes})  # type: ignore[arg-type]
+        return make_bundle(tmp_path / name, contract, policy or make_policy(), settings or GuardSettings())
+
+    return make
+
+
+@pytest.fixture
+def bundle(bundle_with: Callable[..., Bundle]) -> Bundle:
+    return bundle_with()
+
+
+@pytest.fixture
+def nan_policy() -> bytes:
+    """A policy whose command is NaN while a goal is above 4."""
+    return make_policy(not_finite_beyond=4.0)

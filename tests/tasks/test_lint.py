@@ -1,0 +1,213 @@
+"""Task lint: a sound toy task passes every rule, and each rule fails a task that is bad in just that way."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+
+import mujoco
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from bedplate.core.check import Finding, Status
+from bedplate.core.limits import ChannelLimits, Limits, SafeAction
+from bedplate.envs.lint import lint_task
+from bedplate.tasks.lint import CHECKS
+from bedplate.tasks.spec import Action, Event, Feature, RewardTerm, Signal, Task, Termination
+from bedplate.tasks.state import State
+
+CART = """
+<mujoco>
+  <worldbody>
+    <body name="cart">
+      <joint name="x" type="slide" axis="1 0 0" range="-2 2" limited="true"/>
+      <geom size="0.1" mass="1"/>
+    </body>
+  </worldbody>
+  <actuator><velocity joint="x" kv="20"/></actuator>
+</mujoco>
+"""
+
+
+def _cart(**changes: object) -> Task:
+    """A cart that must reach a goal about 1 m away; sound, unless `changes` makes it bad."""
+    task = Task(
+        id="cart",
+        model=lambda: mujoco.MjSpec.from_string(CART),
+        sim_dt_s=0.02,
+        decimation=1,
+        episode_length_s=3.0,
+        signals=(
+            _signal("position", lambda state: state.qpos),
+            _signal("goal", lambda state: state.world["goal"]),
+        ),
+        features=(
+            Feature("offset", 1, lambda signals, memory: signals["goal"] - signals["position"]),
+            Feature("position", 1, lambda signals, memory: signals["position"]),
+        ),
+        action=Action(channels=("x",), kind="velocity", unit=("m/s",), low=(-1.0,), high=(1.0,), apply=_drive),
+        limits=Limits((ChannelLimits("x", "m/s", -1.0, 1.0, 50.0),), SafeAction("ramp", (0.0,))),
+        rewards=(
+            RewardTerm("progress", _approach, 1.0),
+            RewardTerm("time", lambda state: -torch.ones(state.num_envs), 0.5),
+            RewardTerm("success", _arrived, 2.0, event=True),
+        ),
+        terminations=(Termination("success", _arrived),),
+        events=(Event("world", _place, randomisation=False),),
+        success=_arrived,
+        update=_remember_distance,
+        world={"goal": 1, "before": 1, "now": 1},
+    )
+    return dataclasses.replace(task, **changes)  # type: ignore[arg-type]
+
+
+def _signal(name: str, read: Callable[[State], Tensor]) -> Signal:
+    return Signal(name=name, components=("x",), unit="m", frame="world", read=read, low=-5, high=5, max_age_s=1)
+
+
+def _drive(state: State, command: Tensor) -> None:
+    state.ctrl[:] = command
+
+
+def _distance(state: State) -> Tensor:
+    return (state.world["goal"] - state.qpos).abs()[:, 0]
+
+
+def _approach(state: State) -> Tensor:
+    return (state.world["before"] - state.world["now"])[:, 0] / state.control_dt_s
+
+
+def _arrived(state: State) -> Tensor:
+    return _distance(state) < 0.02
+
+
+def _place(state: State, ids: np.ndarray, rng: np.random.Generator) -> None:
+    rows = torch.from_numpy(ids)
+    side = np.where(np.arange(len(ids)) % 2, 1.0, -1.0)
+    state.world["goal"][rows] = torch.from_numpy(side * rng.uniform(0.8, 1.2, len(ids)))[:, None]
+    state.world["before"][rows] = state.world["now"][rows] = state.world["goal"][rows].abs()
+
+
+def _remember_distance(state: State) -> None:
+    state.world["before"].copy_(state.world["now"])
+    state.world["now"].copy_(_distance(state)[:, None])
+
+
+def _solve(signals: dict[str, Tensor], memory: dict[str, Tensor]) -> Tensor:
+    return (3 * (signals["goal"] - signals["position"])).clamp(-1, 1)
+
+
+def _finding(task: Task, code: str, **options: object) -> Finding:
+    findings = {finding.code: finding for finding in lint_task(task, worlds=12, **options)}  # type: ignore[arg-type]
+    assert len(findings) == len(CHECKS)
+    return findings[code]
+
+
+def _with_reward(name: str, func: Callable[[State], Tensor], weight: float) -> Task:
+    return _cart(rewards=(*_cart().rewards, RewardTerm(name, func, weight)))
+
+
+def test_a_sound_task_passes_every_rule() -> None:
+    findings = lint_task(_cart(), worlds=12, solution=_solve)
+    assert [f.code for f in findings] == [check.code for check in CHECKS]
+    assert {f.code: f.summary for f in findings if f.status is not Status.PASS} == {}
+
+
+def test_pay_for_standing_is_found() -> None:
+    bad = _with_reward("calm", lambda state: (state.qvel[:, 0].abs() < 0.1).double(), 2.0)
+    finding = _finding(bad, "TASK-STANDING")
+    assert finding.status is Status.FAIL
+    assert "'calm'" in finding.summary
+
+
+def test_pay_for_oscillating_is_found() -> None:
+    # rewards approach without charging for retreat
+    bad = _with_reward("approach", lambda state: _approach(state).clamp(min=0), 10.0)
+    assert _finding(bad, "TASK-OSCILLATING").status is Status.FAIL
+    assert _finding(bad, "TASK-STANDING").status is Status.PASS
+
+
+def test_pay_for_steady_motion_is_found() -> None:
+    # a circle at constant command earns speed for ever
+    bad = _with_reward("speed", lambda state: state.command[:, 0].abs().double(), 4.0)
+    assert _finding(bad, "TASK-CIRCLING").status is Status.FAIL
+    assert _finding(bad, "TASK-STANDING").status is Status.PASS
+
+
+@pytest.mark.parametrize("kind", ["reward", "feature", "metric"])
+def test_a_term_that_is_not_finite_at_the_bounds_is_found(kind: str) -> None:
+    def log_room(position: Tensor) -> Tensor:
+        # fine anywhere but at the joint's own limit
+        return torch.log(2.0 - position)
+
+    if kind == "reward":
+        bad = _with_reward("room", lambda state: log_room(state.qpos[:, 0]), 0.01)
+    elif kind == "feature":
+        bad = _cart(
+            features=(*_cart().features, Feature("room", 1, lambda signals, memory: log_room(signals["position"])))
+        )
+    else:
+        bad = _cart(metrics={"room": lambda state: log_room(state.qpos[:, 0])})
+    finding = _finding(bad, "TASK-FINITE")
+    assert finding.status is Status.FAIL
+    assert f"{kind} 'room'" in finding.summary
+
+
+def test_a_dominating_reward_is_found() -> None:
+    bad = _with_reward("penalty", lambda state: -torch.ones(state.num_envs), 1e4)
+    finding = _finding(bad, "TASK-SCALES")
+    assert finding.status is Status.FAIL
+    assert "'penalty'" in finding.summary
+
+
+def test_a_large_step_reward_is_found() -> None:
+    # two large terms: none dominates the other
+    terms = [RewardTerm(n, lambda state: -torch.ones(state.num_envs), 1e4) for n in ("penalty", "other")]
+    bad = _cart(rewards=(*_cart().rewards, *terms))
+    assert _finding(bad, "TASK-SCALES").status is Status.WARN
+
+
+def test_a_start_that_ends_at_once_is_found() -> None:
+    bad = _cart(terminations=(*_cart().terminations, Termination("left", lambda state: state.world["goal"][:, 0] < 0)))
+    assert _finding(bad, "TASK-START").status is Status.FAIL
+
+
+def test_success_without_skill_is_found() -> None:
+    bad = _cart(success=lambda state: state.qpos[:, 0].abs() < 5)
+    finding = _finding(bad, "TASK-SUCCESS")
+    assert finding.status is Status.FAIL
+    assert "without skill" in finding.summary
+
+
+def test_a_goal_out_of_reach_is_found_with_a_solution_and_untold_without() -> None:
+    def nowhere(state: State) -> Tensor:
+        return torch.zeros(state.num_envs, dtype=torch.bool)
+
+    bad = _cart(success=nowhere, terminations=(Termination("success", nowhere),))
+    assert _finding(bad, "TASK-SUCCESS").status is Status.SKIP
+    assert _finding(bad, "TASK-SUCCESS", solution=_solve).status is Status.FAIL
+
+
+def test_a_constant_feature_is_found() -> None:
+    features = (*_cart().features, Feature("one", 1, lambda signals, memory: torch.ones_like(signals["goal"])))
+    finding = _finding(_cart(features=features), "TASK-FEATURES")
+    assert finding.status is Status.WARN
+    assert "one[0]" in finding.summary
+    assert "offset" not in finding.summary
+
+
+@pytest.mark.parametrize(("low", "high"), [(-2.0, 1.0), (1.0, -1.0), (-0.001, 0.001)])
+def test_an_action_range_that_does_not_fit_the_limits_is_found(low: float, high: float) -> None:
+    action = dataclasses.replace(_cart().action, low=(low,), high=(high,))
+    finding = _finding(_cart(action=action), "TASK-ACTION")
+    assert finding.status is Status.FAIL
+    assert finding.summary.startswith("x ")
+
+
+def test_quad_avoid_has_no_failing_rule() -> None:
+    from bedplate.tasks.quad_avoid import quad_avoid
+
+    findings = lint_task(quad_avoid(), worlds=8)
+    assert [f"{f.code}: {f.summary}" for f in findings if f.status in (Status.FAIL, Status.WARN, Status.CRASH)] == []
