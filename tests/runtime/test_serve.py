@@ -225,8 +225,11 @@ def test_a_robot_that_dies_ends_it_with_a_report(served: Served, robot: Robot) -
     assert served.report["end"] == "robot_gone" and served.report["ticks"] > 0
 
 
-def test_a_policy_outlives_no_writer(served: Served) -> None:
+@pytest.mark.parametrize("stopped", [False, True])
+def test_a_policy_outlives_no_writer(served: Served, stopped: bool) -> None:
     policy_pid = served.policy_pid
+    if stopped:
+        os.kill(policy_pid, signal.SIGSTOP)
     served.process.kill()
     served.process.wait()
     until_s = time.monotonic() + 10

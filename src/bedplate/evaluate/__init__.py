@@ -1,0 +1,1 @@
+"""Success on worlds never trained on, with the guard in the loop."""

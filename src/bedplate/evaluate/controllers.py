@@ -1,5 +1,6 @@
-"""What can be evaluated: a trained policy, an exported bundle, a classical baseline. Each turns an environment's
-signals into policy outputs in [-1, 1], so that all of them meet the same noise, delay and guard.
+"""What can be evaluated: a trained policy, an exported bundle, a classical baseline.
+
+Each turns an environment's signals into policy outputs in [-1, 1], so that all meet the same noise, delay and guard.
 """
 
 from __future__ import annotations

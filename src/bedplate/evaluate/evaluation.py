@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -37,8 +38,8 @@ class Plan:
         pictures: draw trajectories and render a video.
     """
 
-    worlds: Worlds = Worlds()
-    guard: GuardSettings = GuardSettings()
+    worlds: Worlds = field(default_factory=Worlds)
+    guard: GuardSettings = field(default_factory=GuardSettings)
     unguarded: bool = True
     baseline: bool = True
     pictures: bool = True
@@ -116,7 +117,7 @@ def evaluate(
     start_s = time.perf_counter()
 
     def measure(who: Controller, what: str, guard: GuardSettings | None, recorder: Recorder | None = None) -> Rollout:
-        return run_worlds(task, who, plan.worlds, guard, recorder, lambda finished, total: progress(what, finished, total))
+        return run_worlds(task, who, plan.worlds, guard, recorder, partial(progress, what))
 
     # the policy behind its guard, then what it is compared with, on the same worlds
     recorder = Recorder() if plan.pictures else None

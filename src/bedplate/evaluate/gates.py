@@ -55,9 +55,7 @@ def parse_gates(texts: Iterable[str]) -> list[Gate]:
     for text in texts:
         # blanks around a comparison belong to it
         joined = re.sub(r"\s*(>=|<=|>|<)\s*", r"\1", text)
-        for part in re.split(r"[\s,]+", joined.strip()):
-            if part:
-                gates.append(_parse(part))
+        gates += [_parse(part) for part in re.split(r"[\s,]+", joined) if part]
     return gates
 
 
@@ -98,7 +96,8 @@ def check_gates(gates: Iterable[Gate], figures: Mapping[str, float | None]) -> N
         elif not gate.holds(value):
             failed.append(f"{gate.figure} is {value:.4g}, {gate} asked")
     if failed:
-        raise GateFailed("gate failed: " + "; ".join(failed), next_step="train longer, or look at the report for what fails")
+        next_step = "train longer, or look at the report for what fails"
+        raise GateFailed("gate failed: " + "; ".join(failed), next_step=next_step)
 
 
 def _parse(text: str) -> Gate:

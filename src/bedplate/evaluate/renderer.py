@@ -24,7 +24,10 @@ TRAIL_POINTS = 40
 
 
 def main(folder: Path, budget_s: float) -> None:
-    """Render every world of `folder` into folder/video.mp4 in about `budget_s`; print how many times real time it shows."""
+    """Render every world of `folder` into folder/video.mp4 in about `budget_s`.
+
+    Prints how many times real time the video shows.
+    """
     records = []
     for path in sorted(folder.glob("*.npz"), key=lambda path: int(path.stem)):
         with np.load(path, allow_pickle=False) as arrays:
@@ -90,8 +93,9 @@ def _write(path: Path, views: list[_View], num_frames: int, speed: int, columns:
 
     rows = -(-len(views) // columns)
     size = (columns * WIDTH, rows * HEIGHT)
+    options = ["-crf", "27", "-movflags", "+faststart"]
     writer = imageio_ffmpeg.write_frames(
-        str(path), size, fps=FPS, codec="libx264", macro_block_size=4, output_params=["-crf", "27", "-movflags", "+faststart"]
+        str(path), size, fps=FPS, codec="libx264", macro_block_size=4, output_params=options
     )
     writer.send(None)
     canvas = np.full((size[1], size[0], 3), 255, np.uint8)

@@ -20,6 +20,7 @@ from bedplate.core.errors import BedplateError
 from bedplate.envs.vec_env import Episode, TaskVecEnv
 from bedplate.evaluate.controllers import Controller
 from bedplate.evaluate.guarding import GuardBank, GuardUse
+from bedplate.sim.threads import limit_torch_threads
 from bedplate.tasks.contract import contract_of
 from bedplate.tasks.spec import Task
 
@@ -101,6 +102,8 @@ def run_worlds(
     Raises:
         BedplateError: the controller gives an action that is not finite and no guard is in the loop.
     """
+    # the physics has the cores; small networks are faster on one
+    limit_torch_threads(1)
     env = TaskVecEnv(task, min(worlds.episodes, MAX_ENVS), worlds.seed, "evaluation", worlds.randomisation)
     try:
         bank = GuardBank(env, contract_of(task), guard) if guard is not None else None

@@ -18,6 +18,8 @@ OTHER_COLOUR = "#6b4fa0"
 def colour_of(ending: str) -> str:
     """Colour of an ending, the same in the plot, the video and the report."""
     return COLOURS.get(ending, OTHER_COLOUR)
+
+
 # points on unit shapes: three great circles of a ball, the corners of a box
 _ANGLES = np.linspace(0.0, 2 * np.pi, 24, endpoint=False)
 _CIRCLE = np.stack([np.cos(_ANGLES), np.sin(_ANGLES), np.zeros_like(_ANGLES)], axis=1)

@@ -57,9 +57,8 @@ def open_source(path: Path) -> Source:
     if (path / BUNDLE_JSON).exists():
         return _open_bundle(path)
     if not (path / CONFIG).exists():
-        raise BedplateError(
-            f"{path} holds neither {CONFIG} nor {BUNDLE_JSON}", "a run folder or a bundle folder", "bedplate train RECIPE"
-        )
+        found = f"{path} holds neither {CONFIG} nor {BUNDLE_JSON}"
+        raise BedplateError(found, "a run folder or a bundle folder", "bedplate train RECIPE")
     trained = load_trained(Run(path))
     return Source(
         kind="run",

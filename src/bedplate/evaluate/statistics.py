@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 Z_95 = 1.959963984540054
 """97.5 % quantile of the normal distribution: two-sided 95 % intervals."""
@@ -107,11 +106,3 @@ def percent(rate: float) -> str:
     if rate > 0 and text == "0.0 %":
         return "< 0.1 %"
     return text
-
-
-def rate_from_json(value: Any) -> Rate | None:
-    """Read back what write_json made of a Rate; None when it is not one."""
-    try:
-        return Rate(int(value["count"]), int(value["total"]), float(value["rate"]), float(value["low"]), float(value["high"]))
-    except (KeyError, TypeError, ValueError):
-        return None

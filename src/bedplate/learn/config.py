@@ -53,6 +53,8 @@ class LearnConfig(_Section):
     Attributes:
         algorithm: the learner.
         total_steps: environment steps to train for, over all environments.
+        max_minutes: end sooner after this wall time; null never does. The learning rate falls over total_steps, so
+            a run that is cut ends at a higher rate.
         n_steps: control steps per environment and rollout.
         batch_size: samples per minibatch; must divide num_envs * n_steps.
         n_epochs: passes over each rollout.
@@ -76,6 +78,7 @@ class LearnConfig(_Section):
 
     algorithm: Literal["ppo"] = "ppo"
     total_steps: Count
+    max_minutes: Positive | None = None
     n_steps: Count = 64
     batch_size: Count = 4096
     n_epochs: Count = 5

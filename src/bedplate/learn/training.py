@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from stable_baselines3.common.utils import LinearSchedule
 from bedplate.core.errors import BedplateError
 from bedplate.envs.sb3 import SB3VecEnv
 from bedplate.envs.vec_env import TaskVecEnv
-from bedplate.learn.config import RunConfig, save_config
+from bedplate.learn.config import LearnConfig, RunConfig, save_config
 from bedplate.learn.metrics import JsonLines
 from bedplate.learn.normalizer import Normalizer
 from bedplate.learn.ppo import PPO
@@ -152,7 +153,7 @@ def _learn(
     start_s = time.perf_counter()
     status = "failed"
     try:
-        model.learn(config.learn.total_steps, callback=_Watch(config.learn.total_steps, stop, on_progress))
+        model.learn(config.learn.total_steps, callback=_Watch(config.learn, stop, on_progress))
         status = "interrupted" if stop.requested else "finished"
     finally:
         seconds = time.perf_counter() - start_s
@@ -171,11 +172,12 @@ def _learn(
 
 
 class _Watch(BaseCallback):
-    """Reports progress after each rollout and ends the training when asked."""
+    """Reports progress after each rollout; ends the training when asked, or when its time is over."""
 
-    def __init__(self, total_steps: int, stop: Stop, on_progress: Callable[[Progress], None]) -> None:
+    def __init__(self, learn: LearnConfig, stop: Stop, on_progress: Callable[[Progress], None]) -> None:
         super().__init__()
-        self.total_steps = total_steps
+        self.total_steps = learn.total_steps
+        self.max_s = math.inf if learn.max_minutes is None else learn.max_minutes * 60
         self.stop = stop
         self.on_progress = on_progress
         self.start_s = 0.0
@@ -184,7 +186,7 @@ class _Watch(BaseCallback):
         self.start_s = time.perf_counter()
 
     def _on_step(self) -> bool:
-        return not self.stop.requested
+        return not self.stop.requested and time.perf_counter() - self.start_s < self.max_s
 
     def _on_rollout_end(self) -> None:
         assert isinstance(self.model, PPO)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import signal
 import socket
 import subprocess
@@ -17,6 +19,7 @@ from bedplate.runtime.priority import set_real_time_priority
 from bedplate.runtime.signals import SignalLayout
 
 END_TIMEOUT_S = 2.0
+PR_SET_PDEATHSIG = 1
 
 
 class PolicyProcess:
@@ -66,6 +69,7 @@ class PolicyProcess:
 
 def main(folder: str, bundle_hash: str, fd: str, priority: str) -> int:
     """Answer states until the writer closes its end."""
+    _die_with_the_writer()
     with socket.socket(fileno=int(fd)) as sock:
         try:
             bundle = read_bundle(Path(folder))
@@ -80,6 +84,12 @@ def main(folder: str, bundle_hash: str, fd: str, priority: str) -> int:
         except BedplateError as error:
             link.send(TextMessage(REFUSAL, str(error)))
             return error.exit_code
+
+
+def _die_with_the_writer() -> None:
+    """Let the kernel kill this process when the writer ends, even while it is stopped and cannot see its socket."""
+    with contextlib.suppress(AttributeError, OSError):
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def answer_states(bundle: Bundle, link: UnixLink, priority: int = 0) -> int:

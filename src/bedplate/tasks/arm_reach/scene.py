@@ -14,8 +14,8 @@ TABLE_THICKNESS_M = 0.2
 OBSTACLE_HALF_M = (0.04, 0.12)
 # all collision bits: table and obstacle touch whatever the arm's own file lets collide with anything
 ALL_BITS = 0x7FFFFFFF
-# closer than this counts as a collision; contact forces start at zero. A look once per control step then misses none of
-# the touches that a look after every substep finds; without it, it missed 2 % of them
+# closer than this counts as a collision, while contact forces start at zero distance: a look once per control step
+# missed 1 of 257 touches that a look after every substep finds; without this margin it missed 4 of 225
 TOUCH_M = 0.005
 # where an obstacle waits that is not in the world, from the base
 AWAY_M = np.array([0.0, 0.0, -2.0])

@@ -1,0 +1,159 @@
+"""Training: it learns, it can be repeated, it stops when asked, and it never overwrites a run."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from bedplate.core.errors import BedplateError, StorageError
+from bedplate.envs.sb3 import SB3VecEnv
+from bedplate.envs.vec_env import TaskVecEnv
+from bedplate.learn.config import RunConfig, parse_config
+from bedplate.learn.normalizer import Normalizer
+from bedplate.learn.ppo import PPO
+from bedplate.learn.trained import load_trained
+from bedplate.learn.training import Progress, make_model, train
+from bedplate.runs.layout import MANIFEST, METRICS, MODEL, NORMALIZER, VECNORMALIZE, Run
+from bedplate.tasks import make_task
+
+
+@dataclass
+class _Stop:
+    requested: bool = False
+
+
+def _config(**learn: object) -> RunConfig:
+    settings = {"total_steps": 1024, "n_steps": 16, "batch_size": 64, "net_arch": [16], **learn}
+    return parse_config({"task": {"name": "nav_lidar"}, "env": {"num_envs": 16}, "learn": settings})
+
+
+def _train(folder: Path, config: RunConfig, stop: _Stop | None = None) -> list[Progress]:
+    seen: list[Progress] = []
+    train(config, Run(folder), stop or _Stop(), seen.append)
+    return seen
+
+
+def test_a_run_folder_holds_what_the_layout_names(tmp_path):
+    seen = _train(tmp_path / "run", _config())
+    run = Run(tmp_path / "run")
+    assert all(run.path(name).exists() for name in (MANIFEST, METRICS, MODEL, NORMALIZER, VECNORMALIZE))
+    manifest = json.loads(run.path(MANIFEST).read_text())
+    assert manifest["status"] == "finished"
+    assert manifest["steps"] == seen[-1].steps == 1024
+    lines = [json.loads(line) for line in run.path(METRICS).read_text().splitlines()]
+    assert lines[-1]["train/approx_kl"] >= 0
+    assert "reward/progress" in lines[-1]
+
+
+def test_equal_seeds_give_equal_policies_and_others_do_not(tmp_path):
+    obs = torch.randn(32, make_task("nav_lidar", {}).obs_dim)
+    actions = {}
+    for name, seed in (("a", 3), ("b", 3), ("c", 4)):
+        _train(tmp_path / name, _config().model_copy(update={"seed": seed}))
+        actions[name] = load_trained(Run(tmp_path / name)).predict(obs)
+    assert torch.equal(actions["a"], actions["b"])
+    assert not torch.allclose(actions["a"], actions["c"])
+
+
+def test_a_stop_keeps_what_was_learned(tmp_path):
+    stop = _Stop()
+    config = _config(total_steps=100_000)
+
+    def ask(progress: Progress) -> None:
+        stop.requested = progress.steps >= 512
+
+    result = train(config, Run(tmp_path / "run"), stop, ask)
+    assert result.interrupted
+    assert result.steps < 100_000
+    assert json.loads((tmp_path / "run" / MANIFEST).read_text())["status"] == "interrupted"
+    assert load_trained(Run(tmp_path / "run")).predict(torch.zeros(1, 104)).shape == (1, 2)
+
+
+def test_a_time_limit_ends_a_training(tmp_path):
+    result = train(_config(total_steps=10_000_000, max_minutes=0.02), Run(tmp_path / "run"), _Stop(), lambda progress: None)
+    assert result.steps < 10_000_000
+    assert not result.interrupted
+
+
+def test_an_existing_run_is_refused_and_unchanged(tmp_path):
+    folder = tmp_path / "run"
+    folder.mkdir()
+    (folder / "notes.txt").write_text("mine")
+    with pytest.raises(BedplateError, match="exists"):
+        _train(folder, _config())
+    assert [path.name for path in folder.iterdir()] == ["notes.txt"]
+
+
+def test_a_folder_that_cannot_be_made_is_refused(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StorageError, match="cannot write"):
+        _train(tmp_path / "file" / "run", _config())
+
+
+def test_a_model_of_another_task_is_refused(tmp_path):
+    _train(tmp_path / "run", _config())
+    config = tmp_path / "run" / "config.yaml"
+    config.write_text(config.read_text().replace("params: {}", "params: {num_rays: 36}"))
+    with pytest.raises(BedplateError, match="observations"):
+        load_trained(Run(tmp_path / "run"))
+
+
+def test_a_truncated_episode_is_bootstrapped_with_the_value_of_its_last_observation():
+    task = make_task("nav_lidar", {"episode_length_s": 0.2})
+    env = SB3VecEnv(TaskVecEnv(task, 4, seed=0))
+    model = PPO("MlpPolicy", env, normalizer=Normalizer(task.obs_dim, 4), n_steps=8, batch_size=32, gamma=0.9, device="cpu")
+    step = None
+    env.env.reset()
+    for _ in range(4):
+        step = env.env.step(torch.zeros(4, 2))
+    assert step is not None
+    cut = step.truncated.nonzero()[:, 0]
+    assert len(cut) > 0
+    reward = model._bootstrap(step.reward, step.truncated, step.done_ids, step.final_obs)
+    rows = [step.done_ids.tolist().index(i) for i in cut.tolist()]
+    with torch.no_grad():
+        value = model.policy.predict_values(model.normalizer.normalize(step.final_obs[rows]))[:, 0]
+    torch.testing.assert_close(reward[cut], step.reward[cut] + 0.9 * value)
+    decided = ~step.truncated
+    assert torch.equal(reward[decided], step.reward[decided])
+    env.close()
+
+
+def test_sampling_fills_the_buffer_as_stable_baselines3_would():
+    """The same policy, seeds and worlds through Stable-Baselines3's own collect_rollouts."""
+    from stable_baselines3 import PPO as SB3PPO
+
+    config = _config()
+    buffers = []
+    for cls in (PPO, SB3PPO):
+        task = make_task("nav_lidar", {"episode_length_s": 0.5})
+        env = SB3VecEnv(TaskVecEnv(task, 16, seed=5))
+        model = make_model(config, env) if cls is PPO else SB3PPO("MlpPolicy", env, n_steps=16, batch_size=64, device="cpu")
+        if cls is PPO:
+            model.normalizer, model.normalize_reward = None, False
+            weights = model.policy.state_dict()
+        else:
+            model = SB3PPO(
+                "MlpPolicy", env, n_steps=16, batch_size=64, gamma=0.99, device="cpu", policy_kwargs={"net_arch": [16]}
+            )
+            model.policy.load_state_dict(weights)
+        _, callback = model._setup_learn(256, None)
+        torch.manual_seed(11)
+        model.collect_rollouts(env, callback, model.rollout_buffer, 16)
+        buffers.append(model.rollout_buffer)
+        env.close()
+    ours, theirs = buffers
+    for name in ("observations", "actions", "values", "log_probs", "episode_starts"):
+        np.testing.assert_allclose(getattr(ours, name), getattr(theirs, name), atol=1e-5, err_msg=name)
+    np.testing.assert_allclose(ours.rewards, theirs.rewards, atol=1e-4)
+    np.testing.assert_allclose(ours.advantages, theirs.advantages, atol=1e-3)
+
+
+def test_a_diverged_policy_ends_training_with_advice(tmp_path):
+    with pytest.raises(BedplateError, match=r"diverged|non-finite"):
+        _train(tmp_path / "run", _config(total_steps=20_000, learning_rate=1e6, learning_rate_final=1e6, max_grad_norm=1e9))

@@ -1,0 +1,313 @@
+"""arm_reach: numbers of its arm, kinematics, worlds, judgement, and what standing still or swinging earns."""
+
+from __future__ import annotations
+
+import mujoco
+import numpy as np
+import pytest
+import torch
+
+from bedplate.core.errors import BedplateError
+from bedplate.envs.vec_env import TaskVecEnv
+from bedplate.tasks.arm_reach import arm_reach
+from bedplate.tasks.arm_reach.geometry import box_gap, detour, solve, turning
+from bedplate.tasks.arm_reach.kinematics import Chain
+from bedplate.tasks.arm_reach.scene import build_scene
+from bedplate.tasks.arm_reach.worlds import SHAPES, WorldSampler, meets
+from bedplate.tasks.contract import contract_of
+from bedplate.tasks.robots.arm import Arm
+from bedplate.tasks.robots.load import load_arm
+from bedplate.tasks.spec import Task
+
+VOXEL_M = 0.1
+SPHERE, CYLINDER, BOX = (int(shape) for shape in SHAPES)
+
+
+@pytest.fixture(scope="module")
+def arm() -> Arm:
+    return load_arm()
+
+
+@pytest.fixture(scope="module")
+def chain(arm: Arm) -> Chain:
+    return Chain(arm.spec.copy().compile(), arm.joints, arm.tip)
+
+
+@pytest.fixture(scope="module")
+def sampler(arm: Arm, chain: Chain) -> WorldSampler:
+    return WorldSampler(arm, chain, 0.0)
+
+
+@pytest.fixture(scope="module")
+def task() -> Task:
+    return arm_reach()
+
+
+def test_arm_has_the_published_numbers(arm: Arm) -> None:
+    assert arm.position_low == pytest.approx((-2.8973, -1.7628, -2.8973, -3.0718, -2.8973, -0.0175, -2.8973))
+    assert arm.position_high == pytest.approx((2.8973, 1.7628, 2.8973, -0.0698, 2.8973, 3.7525, 2.8973))
+    assert arm.velocity == pytest.approx((2.175,) * 4 + (2.61,) * 3)
+    assert arm.acceleration == pytest.approx((15, 7.5, 10, 12.5, 15, 20, 20))
+    assert arm.effort == pytest.approx((87,) * 4 + (12,) * 3)
+    model = arm.spec.copy().compile()
+    masses = [4.970684, 0.646926, 3.228604, 3.587895, 1.225946, 1.666555, 0.735522]
+    assert [model.body(f"link{k}").mass[0] for k in range(1, 8)] == pytest.approx(masses)
+    assert arm.assumed == ()
+
+
+def test_servo_tracks_holds_and_keeps_the_torque_limit(arm: Arm) -> None:
+    model = arm.spec.copy().compile()
+    data = mujoco.MjData(model)
+    data.qpos[:] = data.act[:] = arm.home
+    data.ctrl[:] = 0.3
+    for _ in range(125):
+        mujoco.mj_step(model, data)
+    np.testing.assert_allclose(data.qvel, 0.3, atol=0.02)
+    data.ctrl[:] = 0.0
+    for _ in range(250):
+        mujoco.mj_step(model, data)
+    np.testing.assert_allclose(data.qvel, 0.0, atol=1e-3)
+    np.testing.assert_allclose(data.qpos, data.act, atol=1e-3)
+    # a jump of the reference asks for more torque than there is
+    data.act[:] += 1.0
+    mujoco.mj_step(model, data)
+    np.testing.assert_allclose(np.abs(data.actuator_force), arm.effort)
+
+
+def test_kinematics_equal_mujocos(arm: Arm, chain: Chain) -> None:
+    model = arm.spec.copy().compile()
+    data = mujoco.MjData(model)
+    q = np.random.default_rng(0).uniform(arm.position_low, arm.position_high, (20, 7))
+    pose = chain.pose(torch.tensor(q, dtype=torch.float32))
+    linear = chain.jacobian(pose, pose.tip[:, None])[:, 0]
+    angular = chain.axis_jacobian(pose)
+    jacp, jacr = np.zeros((3, 7)), np.zeros((3, 7))
+    for k in range(len(q)):
+        data.qpos[:] = q[k]
+        mujoco.mj_kinematics(model, data)
+        mujoco.mj_comPos(model, data)
+        mujoco.mj_jacSite(model, data, jacp, jacr, model.site(arm.tip).id)
+        np.testing.assert_allclose(pose.tip[k], data.site(arm.tip).xpos, atol=1e-6)
+        np.testing.assert_allclose(pose.axis[k], data.site(arm.tip).xmat.reshape(3, 3)[:, 2], atol=1e-6)
+        np.testing.assert_allclose(linear[k], jacp.T, atol=2e-6)
+        np.testing.assert_allclose(angular[k], jacr.T, atol=2e-6)
+
+
+def test_points_jacobian_is_the_derivative_of_the_points(chain: Chain, arm: Arm) -> None:
+    q = torch.tensor([arm.home], dtype=torch.float32)
+    pose = chain.pose(q)
+    jacobian = chain.jacobian(pose, pose.points, chain.moved_by())[0]
+    for joint in range(7):
+        step = torch.zeros(1, 7)
+        step[0, joint] = 1e-2
+        difference = (chain.pose(q + step).points - chain.pose(q - step).points)[0] / 2e-2
+        np.testing.assert_allclose(jacobian[:, joint], difference, atol=1e-3)
+
+
+def test_geometry() -> None:
+    generator = torch.Generator().manual_seed(0)
+    root = torch.randn(16, 6, 6, generator=generator)
+    square = root @ root.transpose(1, 2) + 0.5 * torch.eye(6)
+    wanted = torch.randn(16, 6, 1, generator=generator)
+    np.testing.assert_allclose(square @ solve(square, wanted), wanted, atol=3e-2)
+
+    # a quarter turn about z, and no turn at all
+    x, y = torch.tensor([[1.0, 0.0, 0.0]]), torch.tensor([[0.0, 1.0, 0.0]])
+    np.testing.assert_allclose(turning(x, y), [[0.0, 0.0, 2**0.5]], atol=1e-3)
+    np.testing.assert_allclose(turning(x, x), [[0.0, 0.0, 0.0]], atol=1e-6)
+
+    # outside a face, outside an edge, inside
+    points = torch.tensor([[[0.3, 0.0, 0.0], [0.4, 0.5, 0.0], [0.05, 0.0, 0.0]]])
+    gap, _ = box_gap(points, torch.zeros(1, 3), torch.full((1, 3), 0.1))
+    np.testing.assert_allclose(gap, [[0.2, 0.5, -0.05]], atol=1e-6)
+
+    # a ball in the way is passed, one beside it is not
+    tip, target = torch.zeros(1, 3), torch.tensor([[1.0, 0.0, 0.0]])
+    radius = torch.full((1, 1), 0.2)
+    aim = detour(tip, target, torch.tensor([[0.5, 0.0, 0.0]]), radius, 0.05)
+    np.testing.assert_allclose(aim, [[0.5, 0.0, 0.2]], atol=1e-3)
+    np.testing.assert_allclose(detour(tip, target, torch.tensor([[0.5, 0.3, 0.0]]), radius, 0.05), target)
+
+
+def test_straight_line_through_an_obstacle() -> None:
+    first, last, centre, half = np.zeros(3), np.array([1.0, 0.0, 0.0]), np.array([0.5, 0.09, 0.09]), np.full(3, 0.1)
+    assert meets(first, last, BOX, centre, half)
+    # the corners of the box are not in the ball
+    assert not meets(first, last, SPHERE, centre, half)
+    assert not meets(first, last, CYLINDER, centre, half)
+    assert not meets(first, np.array([0.3, 0.0, 0.0]), BOX, centre, half)
+
+
+def test_a_world_follows_from_its_id(sampler: WorldSampler, arm: Arm, chain: Chain) -> None:
+    first = sampler.make(123)
+    sampler.make(5)
+    again = WorldSampler(arm, chain, 0.0).make(123)
+    for name in ("start", "goal", "target", "axis", "obstacle", "half"):
+        np.testing.assert_array_equal(getattr(first, name), getattr(again, name))
+    assert not np.allclose(first.target, sampler.make(124).target)
+
+
+def test_worlds_are_solvable_and_as_hard_as_stated(sampler: WorldSampler, arm: Arm, chain: Chain, full: bool) -> None:
+    count = 2000 if full else 200
+    model = build_scene(arm, chain, 0.0).compile()
+    data = mujoco.MjData(model)
+    obstacle, geom = model.body("obstacle").mocapid[0], model.geom("obstacle").id
+    across = 0
+    for world_id in range(count):
+        world = sampler.make(world_id)
+        across += world.across
+        model.geom_type[geom] = world.shape
+        size = world.half if world.shape != CYLINDER else [world.half[0], world.half[2], 0.0]
+        model.geom_size[geom] = size
+        data.mocap_pos[obstacle] = chain.base + world.obstacle
+        assert world.across == meets(sampler.tip_of(world.start)[0], world.target, world.shape, world.obstacle, world.half)
+
+        # the goal posture puts the tip on the target, and the way there is free, looked at finer than it was made
+        np.testing.assert_allclose(sampler.tip_of(world.goal)[0], world.target, atol=1e-9)
+        way = [world.start, world.via, world.goal]
+        for one, two in zip(way, way[1:], strict=False):
+            for fraction in np.linspace(0, 1, 60):
+                data.qpos[:] = one + fraction * (two - one)
+                mujoco.mj_forward(model, data)
+                assert data.ncon == 0
+        assert (world.goal >= arm.position_low).all() and (world.goal <= arm.position_high).all()
+    assert across / count >= 0.30
+
+
+def test_targets_cover_the_reachable_volume(sampler: WorldSampler, arm: Arm, full: bool) -> None:
+    # 80 % of the 0.1 m voxels that any collision-free posture reaches need 10,000 worlds; with fewer worlds the
+    # voxels are larger, so that there are as many worlds per voxel
+    worlds, postures, voxel_m = (12_000, 300_000, VOXEL_M) if full else (1_500, 40_000, 2 * VOXEL_M)
+    sampler._place(None)
+    sampler._clear(0.0)
+    rng = np.random.default_rng(7)
+    reachable = set()
+    for _ in range(postures):
+        q = rng.uniform(arm.position_low, arm.position_high)
+        tip = sampler.tip_of(q)[0]
+        voxel = tuple((tip // voxel_m).astype(int))
+        if tip[2] >= 0.0 and voxel not in reachable and not sampler.collides(q):
+            reachable.add(voxel)
+    covered = {tuple((sampler.make(world_id).target // voxel_m).astype(int)) for world_id in range(worlds)}
+    assert len(covered & reachable) / len(reachable) >= 0.80
+
+
+def test_resets_lay_out_what_the_sampler_made(task: Task, sampler: WorldSampler) -> None:
+    env = TaskVecEnv(task, 4, seed=2, split="evaluation", randomisation=False)
+    env.reset()
+    for k in range(4):
+        world = sampler.make(int(env.state.world_id[k]))
+        np.testing.assert_array_equal(env.state.qpos[k], world.start)
+        np.testing.assert_array_equal(env.state.act[k], world.start)
+        model, data = env.engine.world_model(k), env.engine.world_data(k)
+        mujoco.mj_forward(model, data)
+        assert data.ncon == 0
+        assert model.geom("obstacle").type[0] == world.shape
+        np.testing.assert_allclose(data.geom("obstacle").xpos, world.obstacle)
+        np.testing.assert_allclose(env.signals["target_position"][k], world.target, atol=1e-6)
+    env.close()
+
+
+def test_touching_ends_the_episode_as_a_collision(task: Task) -> None:
+    env = TaskVecEnv(task, 8, randomisation=False)
+    env.reset()
+    # the obstacle is put onto the tip of the first world
+    mocap = env.engine.model.body("obstacle").mocapid[0]
+    env.state.mocap_pos[0, mocap] = env.state.site_xpos[0, env.engine.model.site("tip").id]
+    step = env.step(torch.zeros(8, 7))
+    assert [(e.env_id, e.reason, e.success) for e in step.episodes] == [(0, "collision", False)]
+    assert bool(step.terminated[0])
+    env.close()
+
+
+def test_holding_the_target_pose_succeeds_and_leaving_it_starts_over(task: Task, sampler: WorldSampler) -> None:
+    env = TaskVecEnv(task, 2, randomisation=False)
+    env.reset()
+    goals = [sampler.make(int(env.state.world_id[k])).goal for k in range(2)]
+
+    def put(world: int, q: np.ndarray) -> None:
+        env.state.qpos[world] = env.state.act[world] = torch.from_numpy(q)
+        env.state.qvel[world] = 0.0
+        env.memory["commanded"][world] = 0.0
+
+    # the opposite of the servo is a robot that stands
+    def stand() -> list:
+        return env.step(-task.action.servo.action(env.signals) if task.action.servo else torch.zeros(2, 7)).episodes
+
+    for k in range(2):
+        put(k, goals[k])
+    for tick in range(24):
+        if tick == 12:
+            put(1, goals[1] + 0.1)
+        if tick == 13:
+            put(1, goals[1])
+        assert stand() == []
+    ended = stand()
+    assert [(e.env_id, e.reason, e.success, e.length) for e in ended] == [(0, "success", True, 25)]
+    env.close()
+
+
+def test_commands_keep_velocity_and_acceleration_limits(task: Task) -> None:
+    env = TaskVecEnv(task, 16, seed=1)
+    env.reset()
+    generator = torch.Generator().manual_seed(0)
+    top = torch.tensor([channel.high for channel in task.limits.channels])
+    rate = torch.tensor([channel.rate_per_s for channel in task.limits.channels])
+    last = torch.zeros(16, 7)
+    for _ in range(50):
+        action = 4.0 * torch.randn(16, 7, generator=generator)
+        command = task.action.to_command(action, env.signals, env.memory, task.limits)
+        assert (command.abs() <= top * (1 + 1e-6)).all()
+        assert ((command - last).abs() <= rate * task.control_dt_s).all()
+        step = env.step(action)
+        last = env.memory["commanded"].clone()
+        assert torch.isfinite(step.obs).all() and step.obs.abs().max() < 100
+    env.close()
+
+
+def test_randomisation_changes_worlds_and_can_be_switched_off(task: Task) -> None:
+    varied, plain = TaskVecEnv(task, 3, seed=4), TaskVecEnv(task, 3, seed=4, randomisation=False)
+    varied.reset()
+    plain.reset()
+    link = plain.engine.model.body("link3").id
+    for name in ("body_mass", "dof_damping", "dof_frictionloss", "actuator_gainprm", "body_gravcomp"):
+        values = varied.engine.expand(name).reshape(3, -1)
+        assert not torch.equal(values[0], values[1]), name
+        assert torch.equal(*plain.engine.expand(name).reshape(3, -1)[:2]), name
+    assert varied.engine.expand("body_mass")[0, link] != plain.engine.expand("body_mass")[0, link]
+    # layouts are the same all the same
+    assert torch.equal(varied.state.world["target"], plain.state.world["target"])
+    varied.close()
+    plain.close()
+
+
+def test_doing_nothing_useful_earns_nothing(task: Task) -> None:
+    # standing, oscillating and circling as joint commands; the episode's returns must not be positive
+    for policy in ("stand", "oscillate", "circle"):
+        env = TaskVecEnv(task, 24, seed=3)
+        env.reset()
+        returns: dict[int, float] = {}
+        for tick in range(task.episode_steps):
+            wanted = torch.zeros(24, 7)
+            if policy == "oscillate":
+                wanted[:] = 0.5 * float(np.sin(2 * np.pi * tick / 50))
+            if policy == "circle":
+                wanted[:, 0] = 0.6
+            base = task.action.servo.action(env.signals) if task.action.servo else torch.zeros(24, 7)
+            for episode in env.step(wanted - base).episodes:
+                returns.setdefault(episode.env_id, episode.ret)
+        assert len(returns) == 24
+        assert np.mean(list(returns.values())) < 0, policy
+        env.close()
+
+
+def test_contract_is_complete_and_follows_the_arm(task: Task) -> None:
+    contract = contract_of(task)
+    assert contract.channels == tuple(f"joint{k}" for k in range(1, 8))
+    assert contract.control_dt_s == pytest.approx(0.02)
+    assert contract.hash != contract_of(arm_reach(speed=0.4)).hash
+
+
+def test_a_wrong_speed_is_refused() -> None:
+    with pytest.raises(BedplateError, match="speed is 1.5"):
+        arm_reach(speed=1.5)
