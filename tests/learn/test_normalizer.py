@@ -44,7 +44,7 @@ def test_moments_equal_those_of_all_samples_together():
     moments = Moments(5)
     for part in data.split([1, 99, 400, 500]):
         moments.update(part)
-    torch.testing.assert_close(moments.mean, data.mean(dim=0), rtol=0, atol=1e-5)
+    torch.testing.assert_close(moments.mean, data.mean(dim=0), rtol=0, atol=1e-4)
     torch.testing.assert_close(moments.var, data.var(dim=0, unbiased=False), rtol=0, atol=1e-4)
 
 
@@ -55,14 +55,14 @@ def test_observations_and_rewards_are_normalised_as_by_vec_normalize():
     expected = reference.reset()
     obs = torch.from_numpy(raw.reset().copy())
     ours.update(obs)
-    np.testing.assert_allclose(ours.normalize(obs).numpy(), expected, atol=1e-5)
+    np.testing.assert_allclose(ours.normalize(obs).numpy(), expected, atol=1e-4)
     action = np.zeros((4, 1), np.float32)
     for _ in range(60):
         expected, expected_reward, _, _ = reference.step(action)
         value, reward, done, _ = raw.step(action)
         obs = torch.from_numpy(value.copy())
         ours.update(obs)
-        np.testing.assert_allclose(ours.normalize(obs).numpy(), expected, atol=1e-5)
+        np.testing.assert_allclose(ours.normalize(obs).numpy(), expected, atol=1e-4)
         scaled = ours.normalize_reward(torch.from_numpy(reward.copy()), torch.from_numpy(done))
         np.testing.assert_allclose(scaled.numpy(), expected_reward, rtol=1e-5)
 

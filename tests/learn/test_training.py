@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from stable_baselines3 import PPO as SB3PPO
 
 from bedplate.core.errors import BedplateError, StorageError
 from bedplate.envs.sb3 import SB3VecEnv
@@ -125,16 +126,14 @@ def test_a_truncated_episode_is_bootstrapped_with_the_value_of_its_last_observat
 
 
 def test_sampling_fills_the_buffer_as_stable_baselines3_would():
-    """The same policy, seeds and worlds through Stable-Baselines3's own collect_rollouts."""
-    from stable_baselines3 import PPO as SB3PPO
-
+    # the same policy, seeds and worlds through Stable-Baselines3's own collect_rollouts
     config = _config()
     buffers = []
     for cls in (PPO, SB3PPO):
         task = make_task("nav_lidar", {"episode_length_s": 0.5})
         env = SB3VecEnv(TaskVecEnv(task, 16, seed=5))
-        model = make_model(config, env) if cls is PPO else SB3PPO("MlpPolicy", env, n_steps=16, batch_size=64, device="cpu")
         if cls is PPO:
+            model = make_model(config, env)
             model.normalizer, model.normalize_reward = None, False
             weights = model.policy.state_dict()
         else:
@@ -155,5 +154,5 @@ def test_sampling_fills_the_buffer_as_stable_baselines3_would():
 
 
 def test_a_diverged_policy_ends_training_with_advice(tmp_path):
-    with pytest.raises(BedplateError, match=r"diverged|non-finite"):
+    with pytest.raises(BedplateError, match="diverged"):
         _train(tmp_path / "run", _config(total_steps=20_000, learning_rate=1e6, learning_rate_final=1e6, max_grad_norm=1e9))

@@ -225,7 +225,7 @@ class TaskVecEnv:
         state = self.state
         state.previous_action, state.action = state.action, action.clamp(-1.0, 1.0)
         if self._action_noise:
-            noisy = action + self._action_noise * torch.randn(action.shape, generator=self._generator)
+            noisy = state.action + self._action_noise * torch.randn(action.shape, generator=self._generator)
             command = self.task.action.to_command(noisy, signals, memory, self.task.limits)
         if self._action_delay is not None:
             command = self._action_delay.push(command)

@@ -121,7 +121,13 @@ class PPO(SB3PPO):
     def train(self) -> None:
         """One PPO update by Stable-Baselines3."""
         limit_torch_threads(self.update_threads)
-        super().train()
+        try:
+            super().train()
+        except ValueError as error:
+            # torch's distributions refuse NaN parameters and a deviation that has underflowed to zero
+            if "to satisfy the constraint" not in str(error):
+                raise
+            raise self._diverged() from error
 
     def dump_logs(self, iteration: int = 0) -> None:
         """Log means over the last finished episodes beside Stable-Baselines3's own."""
@@ -157,11 +163,14 @@ class PPO(SB3PPO):
 
     def _require_finite(self, action: Tensor) -> None:
         if not torch.isfinite(action).all():
-            raise BedplateError(
-                f"the policy gave a non-finite action after {self.num_timesteps} steps: training has diverged",
-                "finite actions",
-                "lower learn.learning_rate, or set learn.target_kl=0.03",
-            )
+            raise self._diverged()
+
+    def _diverged(self) -> BedplateError:
+        return BedplateError(
+            f"training diverged after {self.num_timesteps} steps: the policy is no longer finite",
+            "finite parameters and actions",
+            "lower learn.learning_rate, or set learn.target_kl=0.03",
+        )
 
 
 def _shares(episodes: deque[Episode]) -> dict[str, float]:

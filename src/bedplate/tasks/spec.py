@@ -65,7 +65,6 @@ class Task:
         metrics: name -> (State -> (num_envs,)), read when an episode ends, such as path efficiency.
         baseline: a classical controller to compare with: measured signals -> physical command (num_envs, act_dim).
         tracked: body or site whose path is plotted and followed; empty means the first body that can move.
-        baseline: a classical controller that is measured beside the policy: signals -> command (num_envs, act_dim).
         description: one line for tables and reports.
         difficulty: facts about the worlds that belong to any result, such as {"obstacles": "12 to 20"}.
     """
@@ -93,7 +92,6 @@ class Task:
     metrics: Mapping[str, Callable[[State], Tensor]] = field(default_factory=dict)
     baseline: Callable[[Signals], Tensor] | None = None
     tracked: str = ""
-    baseline: Callable[[Signals], Tensor] | None = None
     description: str = ""
     difficulty: Mapping[str, Any] = field(default_factory=dict)
 

@@ -15,7 +15,7 @@ import pytest
 from bedplate.bundle.contract import Contract
 from bedplate.core.errors import BedplateError, ContractMismatch, UnknownName
 from bedplate.runtime.links import NoRobot, connect, listen
-from bedplate.runtime.links.frame import CommandMessage, FrameCodec, StateMessage
+from bedplate.runtime.links.frame import REFUSAL, CommandMessage, FrameCodec, StateMessage, TextMessage
 from bedplate.runtime.links.unix import UnixLink, UnixListener
 
 ContractWith = Callable[..., Contract]
@@ -127,6 +127,16 @@ def test_a_peer_that_has_gone_is_noticed_on_both_ways(ends: tuple[UnixLink, Unix
     # what was sent before is not lost
     assert len(robot.drain()) == 1 and robot.peer_gone
     assert not robot.send(StateMessage(0, 0, 0, VALUES, AGES))
+
+
+def test_what_a_peer_said_before_it_left_is_heard_even_after_a_failed_send(
+    ends: tuple[UnixLink, UnixLink],
+) -> None:
+    robot, writer = ends
+    robot.send(TextMessage(REFUSAL, "out of order"))
+    robot.close()
+    assert not writer.send(CommandMessage(0, 1, 2, 3, VALUES[:2])) and writer.peer_gone
+    assert writer.drain() == [] and writer.peer_reason == "out of order"
 
 
 def test_only_the_owner_may_use_the_socket(listener: UnixListener, url: str) -> None:

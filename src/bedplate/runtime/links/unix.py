@@ -77,7 +77,8 @@ class UnixLink:
     def drain(self) -> list[StateMessage | CommandMessage]:
         """Every message that has arrived, oldest first; damaged and repeated ones are counted and left out."""
         messages: list[StateMessage | CommandMessage] = []
-        while not self.peer_gone:
+        # a peer that is gone may have said why
+        while True:
             try:
                 data = self._sock.recv(self._buffer_bytes)
             except BlockingIOError:

@@ -30,7 +30,7 @@ POSITION_MARGIN_RAD, VELOCITY_MARGIN = 0.1, 2.0
 
 
 def arm_reach(
-    robot: str = "",
+    robot: str = "arm7",
     end_effector: str = "",
     speed: float = 0.5,
     servo: bool = True,
@@ -44,7 +44,7 @@ def arm_reach(
     """The task for one arm.
 
     Args:
-        robot: MJCF or URDF file of an arm; "" is the 7-axis arm that comes with Bedplate.
+        robot: MJCF or URDF file of an arm, or a name; "arm7" comes with Bedplate.
         end_effector: site or body at its tip; the z axis is the approach axis.
         speed: share of the velocity limits that commands may use.
         servo: the policy corrects the classical servo; without it, it commands the joints alone.

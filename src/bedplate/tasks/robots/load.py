@@ -12,16 +12,16 @@ from bedplate.core.errors import BedplateError, UnknownName
 from bedplate.tasks.robots import collision
 from bedplate.tasks.robots.arm import Arm
 from bedplate.tasks.robots.servo import add_servos, known_limits
+from bedplate.tasks.robots.table import ARM7, robot_file
 from bedplate.tasks.robots.urdf import Urdf, read_urdf
 
-ARM7 = Path(__file__).parent / "arm7" / "arm7.xml"
 TIP_SITE = "bedplate_tip"
 # time to full speed where no acceleration limit is known, and range where a joint has no position limit
 SPEED_UP_S, OPEN_RANGE_RAD = 0.15, 2 * np.pi
 
 
 def load_arm(
-    robot: str = "",
+    robot: str = "arm7",
     end_effector: str = "",
     velocity_limits: Sequence[float] | None = None,
     acceleration_limits: Sequence[float] | None = None,
@@ -35,7 +35,7 @@ def load_arm(
     is on. Arguments win over the file; each has one number per joint, base to tip.
 
     Args:
-        robot: MJCF (.xml) or URDF (.urdf) file; "" is the arm that comes with Bedplate.
+        robot: MJCF (.xml) or URDF (.urdf) file, or the name of a robot; "arm7" comes with Bedplate.
         end_effector: name of a site or body; its z axis is the approach axis.
         velocity_limits, acceleration_limits, effort_limits: in rad/s, rad/s^2, N m (m/s, m/s^2, N for slides).
         link_masses: kg, one per moving link to which a URDF gives no mass.
@@ -44,7 +44,7 @@ def load_arm(
     Raises:
         BedplateError: the file is absent or broken, or lacks something that no default can stand for.
     """
-    path = Path(robot).expanduser() if robot else ARM7
+    path = robot_file(robot)
     spec, urdf = _read(path)
     assumed: list[str] = []
     if urdf is not None:
@@ -53,7 +53,7 @@ def load_arm(
             assumed.append(f"{len(urdf.lost_meshes)} collision meshes not found or not readable: left out")
 
     # the chain
-    site = _tip_site(spec, end_effector or ("tip" if not robot else ""), path)
+    site = _tip_site(spec, end_effector or ("tip" if path == ARM7 else ""), path)
     joints = _chain(spec, site, path)
     names = tuple(joint.name for joint in joints)
     numerics = {numeric.name: list(numeric.data) for numeric in spec.numerics}

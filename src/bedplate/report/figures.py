@@ -1,0 +1,77 @@
+"""Numbers as people read them."""
+
+from __future__ import annotations
+
+import math
+
+from bedplate.report.reader import Facts
+
+NOT_MEASURED = "not measured"
+
+
+def percent(rate: float | None) -> str:
+    """A rate with one decimal; never rounded up to 100 % nor down to 0 %."""
+    if rate is None:
+        return NOT_MEASURED
+    text = f"{100 * rate:.1f} %"
+    if rate < 1 and text == "100.0 %":
+        return "> 99.9 %"
+    if rate > 0 and text == "0.0 %":
+        return "< 0.1 %"
+    return text
+
+
+def interval(rate: Facts) -> str:
+    """The 95 % interval of a rate as in evaluation.json; "" when there is none."""
+    low, high = rate.number("low"), rate.number("high")
+    if low is None or high is None:
+        return ""
+    return f"{100 * low:.1f} to {100 * high:.1f} %"
+
+
+def quartiles(value: Facts) -> str:
+    """Median and quartiles as in evaluation.json."""
+    median, low, high = value.number("median"), value.number("low"), value.number("high")
+    if median is None:
+        return NOT_MEASURED
+    if low is None or high is None:
+        return short(median)
+    return f"{short(median)} ({short(low)} to {short(high)})"
+
+
+def short(value: float | None, digits: int = 3) -> str:
+    """A number with `digits` significant digits and no exponent where people would write none."""
+    if value is None:
+        return NOT_MEASURED
+    if value == 0:
+        return "0"
+    size = math.floor(math.log10(abs(value)))
+    if -4 <= size < 7:
+        return f"{value:,.{max(0, digits - 1 - size)}f}"
+    return f"{value:.{digits - 1}e}"
+
+
+def whole(value: float | None) -> str:
+    """A count with thousands separated."""
+    return NOT_MEASURED if value is None else f"{value:,.0f}"
+
+
+def microseconds(value: float | None) -> str:
+    """A latency in the unit that suits it."""
+    if value is None:
+        return NOT_MEASURED
+    return f"{value / 1e3:,.2f} ms" if value >= 1000 else f"{value:,.0f} µs" if value >= 100 else f"{value:.1f} µs"
+
+
+def duration(seconds: float | None) -> str:
+    """A time span."""
+    if seconds is None:
+        return NOT_MEASURED
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.1f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
+
+
+def size(num_bytes: int) -> str:
+    """A file size."""
+    return f"{num_bytes / 1e6:.1f} MB" if num_bytes >= 1e6 else f"{num_bytes / 1e3:.0f} kB"

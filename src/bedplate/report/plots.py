@@ -1,0 +1,200 @@
+"""Charts as inline SVG: sharp in print, no scripts, a few kilobytes each."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from bedplate.report.figures import short
+from bedplate.report.markup import Html, tag
+
+COLOURS = ("#0f6b6b", "#c05621", "#5a4fa2", "#2b6cb0", "#97266d", "#6b7280", "#b7791f", "#2f855a")
+
+WIDTH, HEIGHT = 360, 190
+LEFT, RIGHT, TOP, BOTTOM = 46, 10, 8, 24
+MAX_POINTS = 400
+
+
+@dataclass(frozen=True)
+class Series:
+    """One line of a chart.
+
+    Attributes:
+        name: for the legend.
+        x, y: equally long.
+    """
+
+    name: str
+    x: Sequence[float]
+    y: Sequence[float]
+
+
+def line_chart(title: str, series: Sequence[Series], y_range: tuple[float, float] | None = None, unit: str = "") -> Html:
+    """Lines over environment steps.
+
+    Args:
+        title: above the chart.
+        series: at least one, each with at least one point.
+        y_range: fixed vertical range, such as (0, 1) for rates; the data's own when None.
+        unit: "%" shows rates as percentages.
+    """
+    values = [value for line in series for value in line.y]
+    steps = [step for line in series for step in line.x]
+    x_axis = _Axis(0.0, max(steps), LEFT, WIDTH - RIGHT)
+    low, high = y_range or (min(values), max(values))
+    y_axis = _Axis(*(_widen(low, high) if y_range is None else (low, high)), HEIGHT - BOTTOM, TOP)
+
+    marks: list[Html] = _grid(x_axis, y_axis, unit)
+    for index, line in enumerate(series):
+        x, y = _thin(line.x), _thin(line.y)
+        points = " ".join(f"{x_axis.at(a):.1f},{y_axis.at(b):.1f}" for a, b in zip(x, y, strict=True))
+        colour = COLOURS[index % len(COLOURS)]
+        if len(x) == 1:
+            marks.append(tag("circle", cx=f"{x_axis.at(x[0]):.1f}", cy=f"{y_axis.at(y[0]):.1f}", r=3, fill=colour))
+        marks.append(tag("polyline", points=points, fill="none", stroke=colour, stroke_width=1.8, stroke_linejoin="round"))
+    return _figure(title, marks, _legend(series, unit))
+
+
+def histogram(title: str, bins: Sequence[tuple[float, float]], marks_us: Sequence[tuple[str, float]]) -> Html:
+    """Latencies on a logarithmic axis.
+
+    Args:
+        title: above the chart.
+        bins: (upper edge in microseconds, count), ascending; neighbours are merged to a readable width.
+        marks_us: named latencies to mark, such as ("p99", 120.0).
+    """
+    merged = _merge(bins, per_decade=24)
+    edges = [edge for edge, _ in merged] + [value for _, value in marks_us if value > 0]
+    low, high = math.floor(math.log10(min(edges)) * 4 - 1) / 4, math.ceil(math.log10(max(edges)) * 4 + 0.5) / 4
+    x_axis = _Axis(low, high, LEFT, 2 * WIDTH - RIGHT)
+    top = max(count for _, count in merged)
+    y_axis = _Axis(0.0, top * 1.08, HEIGHT - BOTTOM, TOP + 12)
+
+    marks = [_y_line(y_axis, value, short(value), 2 * WIDTH) for value in y_axis.ticks(4)]
+    for decade in range(math.floor(low), math.ceil(high) + 1):
+        for factor in (1, 2, 5):
+            at = decade + math.log10(factor)
+            if low <= at <= high:
+                marks.append(_x_label(x_axis.at(at), _latency(factor * 10.0**decade)))
+    for edge, count in merged:
+        right = x_axis.at(math.log10(edge))
+        left = x_axis.at(math.log10(edge) - 1 / 24)
+        y = y_axis.at(count)
+        width, height = f"{max(right - left - 0.8, 0.8):.1f}", f"{y_axis.at(0) - y:.1f}"
+        marks.append(tag("rect", x=f"{left:.1f}", y=f"{y:.1f}", width=width, height=height, fill=COLOURS[0]))
+    for name, value in marks_us:
+        if value > 0:
+            x = f"{x_axis.at(math.log10(value)):.1f}"
+            marks.append(tag("line", x1=x, x2=x, y1=TOP + 10, y2=HEIGHT - BOTTOM, stroke="#c05621", stroke_dasharray="3 3"))
+            marks.append(tag("text", name, x=x, y=TOP + 6, text_anchor="middle", class_="mark"))
+    return _figure(title, marks, None, width=2 * WIDTH)
+
+
+def interval_bar(rate: float, low: float, high: float) -> Html:
+    """A rate between 0 and 1 as a dot with its interval as whiskers."""
+    width, height = 160, 16
+    axis = _Axis(0.0, 1.0, 5, width - 5)
+    middle = height / 2
+    return tag(
+        "svg",
+        tag("line", x1=axis.at(0), x2=axis.at(1), y1=middle, y2=middle, stroke="#e2e6ea", stroke_width=3, stroke_linecap="round"),
+        tag("line", x1=axis.at(low), x2=axis.at(high), y1=middle, y2=middle, stroke="#7fb3b3", stroke_width=5),
+        tag("circle", cx=axis.at(rate), cy=middle, r=4.5, fill=COLOURS[0]),
+        viewBox=f"0 0 {width} {height}",
+        class_="interval",
+        role="img",
+        aria_label=f"{rate:.3f}, 95 % interval {low:.3f} to {high:.3f}",
+    )
+
+
+class _Axis:
+    """A linear map from values to pixels."""
+
+    def __init__(self, low: float, high: float, start: float, end: float) -> None:
+        self.low, self.high = low, high if high > low else low + 1.0
+        self.start, self.end = start, end
+
+    def at(self, value: float) -> float:
+        """Pixel of a value."""
+        share = (value - self.low) / (self.high - self.low)
+        return round(self.start + min(max(share, 0.0), 1.0) * (self.end - self.start), 2)
+
+    def ticks(self, count: int) -> list[float]:
+        """Round values inside, about `count` of them."""
+        raw = (self.high - self.low) / count
+        size = 10.0 ** math.floor(math.log10(raw))
+        step = next(factor * size for factor in (1, 2, 2.5, 5, 10) if factor * size >= raw * 0.99)
+        first = math.ceil(self.low / step - 1e-9)
+        return [k * step for k in range(first, math.floor(self.high / step + 1e-9) + 1)]
+
+
+def _grid(x_axis: _Axis, y_axis: _Axis, unit: str) -> list[Html]:
+    marks = [_y_line(y_axis, value, f"{100 * value:.0f} %" if unit == "%" else _tick(value), WIDTH) for value in y_axis.ticks(4)]
+    marks += [_x_label(x_axis.at(value), _steps(value)) for value in x_axis.ticks(4)]
+    return marks
+
+
+def _y_line(axis: _Axis, value: float, label: str, width: float) -> Html:
+    y = axis.at(value)
+    line = tag("line", x1=LEFT, x2=width - RIGHT, y1=y, y2=y, class_="grid")
+    return Html(line + tag("text", label, x=LEFT - 6, y=y + 3.5, text_anchor="end"))
+
+
+def _x_label(x: float, label: str) -> Html:
+    return tag("text", label, x=x, y=HEIGHT - 8, text_anchor="middle")
+
+
+def _figure(title: str, marks: list[Html], legend: Html | None, width: int = WIDTH) -> Html:
+    drawing = tag("svg", marks, viewBox=f"0 0 {width} {HEIGHT}", role="img", aria_label=title)
+    return tag("figure", tag("figcaption", title), drawing, legend, class_="chart wide" if width > WIDTH else "chart")
+
+
+def _legend(series: Sequence[Series], unit: str) -> Html:
+    entries = []
+    for index, line in enumerate(series):
+        colour, last = COLOURS[index % len(COLOURS)], line.y[-1]
+        dot = tag("i", style=f"background:{colour}")
+        value = f"{100 * last:.1f} %" if unit == "%" else short(last)
+        entries.append(tag("span", dot, line.name, " ", tag("b", value)))
+    return tag("div", entries, class_="legend")
+
+
+def _thin(values: Sequence[float]) -> Sequence[float]:
+    # a long run has more points than pixels; the last one always stays
+    stride = math.ceil(len(values) / MAX_POINTS)
+    kept = list(values[::stride])
+    if (len(values) - 1) % stride:
+        kept.append(values[-1])
+    return kept
+
+
+def _merge(bins: Sequence[tuple[float, float]], per_decade: int) -> list[tuple[float, float]]:
+    wide: dict[int, float] = {}
+    for edge, count in bins:
+        index = math.ceil(math.log10(edge) * per_decade - 1e-9)
+        wide[index] = wide.get(index, 0.0) + count
+    return [(10.0 ** (index / per_decade), count) for index, count in sorted(wide.items())]
+
+
+def _widen(low: float, high: float) -> tuple[float, float]:
+    pad = 0.06 * (high - low) or 0.5 * abs(high) or 0.5
+    return low - pad, high + pad
+
+
+def _tick(value: float) -> str:
+    if value == 0:
+        return "0"
+    return f"{value:.3g}" if 1e-3 <= abs(value) < 1e5 else f"{value:.0e}"
+
+
+def _steps(value: float) -> str:
+    if value >= 1e6:
+        return f"{value / 1e6:g} M"
+    return f"{value / 1e3:g} k" if value >= 1e3 else f"{value:g}"
+
+
+def _latency(value_us: float) -> str:
+    if value_us >= 1e6:
+        return f"{value_us / 1e6:g} s"
+    return f"{value_us / 1e3:g} ms" if value_us >= 1e3 else f"{value_us:g} µs"
