@@ -35,7 +35,13 @@ def test_shipped_recipes_are_valid_and_their_tasks_exist(name):
 def test_overrides_reach_their_keys(recipe):
     config = load_config(
         recipe,
-        ["learn.learning_rate=3e-4", "task.obstacles=[24, 40]", "learn.target_kl=0.02", "learn.net_arch=[32]", "seed=7"],
+        [
+            "learn.learning_rate=3e-4",
+            "task.obstacles=[24, 40]",
+            "learn.target_kl=0.02",
+            "learn.net_arch=[32]",
+            "seed=7",
+        ],
     )
     assert config.learn.learning_rate == 3e-4
     assert config.task.params == {"obstacles": [24, 40]}

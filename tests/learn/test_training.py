@@ -76,7 +76,9 @@ def test_a_stop_keeps_what_was_learned(tmp_path):
 
 
 def test_a_time_limit_ends_a_training(tmp_path):
-    result = train(_config(total_steps=10_000_000, max_minutes=0.02), Run(tmp_path / "run"), _Stop(), lambda progress: None)
+    result = train(
+        _config(total_steps=10_000_000, max_minutes=0.02), Run(tmp_path / "run"), _Stop(), lambda progress: None
+    )
     assert result.steps < 10_000_000
     assert not result.interrupted
 
@@ -107,7 +109,9 @@ def test_a_model_of_another_task_is_refused(tmp_path):
 def test_a_truncated_episode_is_bootstrapped_with_the_value_of_its_last_observation():
     task = make_task("nav_lidar", {"episode_length_s": 0.2})
     env = SB3VecEnv(TaskVecEnv(task, 4, seed=0))
-    model = PPO("MlpPolicy", env, normalizer=Normalizer(task.obs_dim, 4), n_steps=8, batch_size=32, gamma=0.9, device="cpu")
+    model = PPO(
+        "MlpPolicy", env, normalizer=Normalizer(task.obs_dim, 4), n_steps=8, batch_size=32, gamma=0.9, device="cpu"
+    )
     step = None
     env.env.reset()
     for _ in range(4):
@@ -155,4 +159,6 @@ def test_sampling_fills_the_buffer_as_stable_baselines3_would():
 
 def test_a_diverged_policy_ends_training_with_advice(tmp_path):
     with pytest.raises(BedplateError, match="diverged"):
-        _train(tmp_path / "run", _config(total_steps=20_000, learning_rate=1e6, learning_rate_final=1e6, max_grad_norm=1e9))
+        _train(
+            tmp_path / "run", _config(total_steps=20_000, learning_rate=1e6, learning_rate_final=1e6, max_grad_norm=1e9)
+        )

@@ -276,9 +276,7 @@ def test_no_robot_is_refused(slow_bundle: Bundle, url: str, tmp_path: Path) -> N
     assert "no robot listens" in refused(slow_bundle, url, tmp_path / "serve.json")
 
 
-def test_a_bundle_of_another_task_is_refused(
-    bundle_with: BundleWith, robot: Robot, url: str, tmp_path: Path
-) -> None:
+def test_a_bundle_of_another_task_is_refused(bundle_with: BundleWith, robot: Robot, url: str, tmp_path: Path) -> None:
     other = bundle_with(name="other", task="other", period_s=T)
     errors = refused(other, url, tmp_path / "serve.json")
     assert "'other'" in errors and "'tiny'" in errors
@@ -297,9 +295,7 @@ def test_a_changed_bundle_is_refused(slow_bundle: Bundle, robot: Robot, url: str
     assert robot.received == []
 
 
-def test_a_graph_that_does_not_load_is_named(
-    bundle_with: BundleWith, url: str, tmp_path: Path
-) -> None:
+def test_a_graph_that_does_not_load_is_named(bundle_with: BundleWith, url: str, tmp_path: Path) -> None:
     bundle = bundle_with(policy=b"no graph at all", period_s=T)
     robot = Robot(url, bundle.contract)
     try:

@@ -160,7 +160,9 @@ def test_worlds_are_solvable_and_as_hard_as_stated(sampler: WorldSampler, arm: A
         size = world.half if world.shape != CYLINDER else [world.half[0], world.half[2], 0.0]
         model.geom_size[geom] = size
         data.mocap_pos[obstacle] = chain.base + world.obstacle
-        assert world.across == meets(sampler.tip_of(world.start)[0], world.target, world.shape, world.obstacle, world.half)
+        assert world.across == meets(
+            sampler.tip_of(world.start)[0], world.target, world.shape, world.obstacle, world.half
+        )
 
         # the goal posture puts the tip on the target, and the way there is free, looked at finer than it was made
         np.testing.assert_allclose(sampler.tip_of(world.goal)[0], world.target, atol=1e-9)

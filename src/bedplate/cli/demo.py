@@ -119,7 +119,9 @@ def _drive(config: RunConfig, run: Run, seconds: float) -> ServeReport:
         with _robot(config, url, seconds + ROBOT_START_S):
             served, died = serve(read_bundle(run.path(BUNDLE)), url, seconds, wait_s=ROBOT_START_S)
     if died:
-        raise BedplateError(f"the policy process ended: {died}", "a policy that answers", f"bedplate verify {run.folder}/bundle")
+        raise BedplateError(
+            f"the policy process ended: {died}", "a policy that answers", f"bedplate verify {run.folder}/bundle"
+        )
     return served
 
 

@@ -1,0 +1,1 @@
+"""A task on an engine: tensors in, tensors out, and the faces that other libraries expect."""

@@ -20,7 +20,12 @@ class EventSchedule:
     """
 
     def __init__(
-        self, events: tuple[Event, ...], randomisation: bool, control_dt_s: float, num_envs: int, rng: np.random.Generator
+        self,
+        events: tuple[Event, ...],
+        randomisation: bool,
+        control_dt_s: float,
+        num_envs: int,
+        rng: np.random.Generator,
     ) -> None:
         active = [event for event in events if randomisation or not event.randomisation]
         self._startup = [event for event in active if event.mode == "startup"]

@@ -38,7 +38,7 @@ class SB3VecEnv(VecEnv):
 
     def reset(self) -> np.ndarray:
         """Start new episodes; returns (num_envs, obs_dim) float32."""
-        self.reset_infos = [{} for _ in range(self.num_envs)]
+        self.reset_infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
         return self.env.reset().numpy()
 
     def step_async(self, actions: np.ndarray) -> None:

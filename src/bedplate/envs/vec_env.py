@@ -6,6 +6,7 @@ The step order is: action -> command (noise, delay, filter) -> physics -> reward
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
@@ -24,6 +25,7 @@ from bedplate.tasks.state import State
 
 Split = Literal["train", "evaluation"]
 SPLITS: tuple[Split, ...] = ("train", "evaluation")
+NO_IDS = np.zeros(0, np.int64)
 
 
 @dataclass(frozen=True)
@@ -136,9 +138,7 @@ class TaskVecEnv:
         self._sensing = Sensing(task.signals, num_envs, task.control_dt_s, randomisation, self._generator)
         self._action_noise = task.action.noise_std if randomisation else 0.0
         delay_steps = to_steps(task.action.delay_s, task.control_dt_s) if randomisation else (0, 0)
-        self._action_delay = (
-            DelayLine(num_envs, task.act_dim, delay_steps, self._generator) if delay_steps[1] else None
-        )
+        self._action_delay = DelayLine(num_envs, task.act_dim, delay_steps, self._generator) if delay_steps[1] else None
         self._events = EventSchedule(task.events, randomisation, task.control_dt_s, num_envs, self._rng)
 
         # per-episode sums
@@ -188,19 +188,19 @@ class TaskVecEnv:
 
         # judgement of the new state
         diverged = self.engine.diverged
-        terms = self._reward_terms(diverged)
+        reward = self._reward(diverged)
         terminated, truncated, fired = self._terminations(diverged)
-        reward = terms.sum(dim=1).to(torch.float32)
-        self._term_sums += terms
-
         obs = task.observe(self._sensing.measure(state), self.memory)
         done = terminated | truncated
+        if not done.any():
+            return Step(obs, reward, terminated, truncated, NO_IDS, obs[:0])
+
+        # finished worlds start anew; their last observation is kept
         done_ids = done.nonzero()[:, 0].numpy()
         step = Step(obs, reward, terminated, truncated, done_ids, obs[done_ids])
-        if len(done_ids):
-            step.episodes = self._finish(done_ids, fired, diverged)
-            self._reset_worlds(done_ids)
-            step.obs = task.observe(self.signals, self.memory)
+        step.episodes = self._finish(done_ids, fired, diverged)
+        self._reset_worlds(done_ids)
+        step.obs = task.observe(self.signals, self.memory)
         return step
 
     def close(self) -> None:
@@ -213,7 +213,8 @@ class TaskVecEnv:
                 f"action has shape {tuple(action.shape)}",
                 f"(num_envs, act_dim) = ({self.num_envs}, {self.task.act_dim})",
             )
-        if not torch.isfinite(action).all():
+        # one sum finds what is non-finite in the usual case of nothing
+        if not math.isfinite(float(action.sum())) and not torch.isfinite(action).all():
             env = int((~torch.isfinite(action)).any(dim=1).nonzero()[0, 0])
             raise BedplateError(
                 f"action of environment {env} is {action[env].tolist()}",
@@ -233,17 +234,19 @@ class TaskVecEnv:
             command = self.command_filter(command)
         state.previous_command, state.command = state.command, command
 
-    def _reward_terms(self, diverged: Tensor) -> Tensor:
-        """(num_envs, num_terms) float64, weighted; zero where the physics failed."""
+    def _reward(self, diverged: Tensor) -> Tensor:
+        """(num_envs,) float32; zero where the physics failed. Adds to the episodes' sums; may mark worlds diverged."""
         if not self.task.rewards:
-            return torch.zeros(self.num_envs, 0, dtype=torch.float64)
+            return torch.zeros(self.num_envs)
         terms = torch.stack([term.func(self.state).to(torch.float64) for term in self.task.rewards], dim=1)
-        terms = terms * self._weights
-        broken = ~torch.isfinite(terms).all(dim=1)
-        diverged |= broken
-        if diverged.any():
+        terms *= self._weights
+        reward = terms.sum(dim=1)
+        if diverged.any() or not math.isfinite(float(reward.sum())):
+            diverged |= ~torch.isfinite(reward)
             terms[diverged] = 0.0
-        return terms
+            reward[diverged] = 0.0
+        self._term_sums += terms
+        return reward.to(torch.float32)
 
     def _terminations(self, diverged: Tensor) -> tuple[Tensor, Tensor, list[Tensor]]:
         """Which episodes end: decided, cut, and one mask per termination of the task."""

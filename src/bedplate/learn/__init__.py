@@ -1,0 +1,1 @@
+"""From a recipe to a trained policy in a run folder."""

@@ -38,6 +38,10 @@ class PPO(SB3PPO):
         update_threads: torch threads during the update; sampling leaves the cores to the physics.
     """
 
+    # tensors here, where Stable-Baselines3 keeps arrays
+    _last_obs: Tensor
+    _last_episode_starts: np.ndarray
+
     def __init__(
         self,
         policy: str,

@@ -74,7 +74,8 @@ def load_trained(run: Run) -> Trained:
     normalizer = Normalizer.from_state(_read_state(run))
     if len(normalizer.mean) != task.obs_dim or model.observation_space.shape != (task.obs_dim,):
         raise BedplateError(
-            f"{run.folder} holds a policy for {model.observation_space.shape} observations", f"({task.obs_dim},) of {task.id}"
+            f"{run.folder} holds a policy for {model.observation_space.shape} observations",
+            f"({task.obs_dim},) of {task.id}",
         )
     return Trained(task, model, normalizer, config)
 

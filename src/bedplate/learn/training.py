@@ -90,7 +90,9 @@ def train(config: RunConfig, run: Run, stop: Stop, on_progress: Callable[[Progre
         StorageError: the folder cannot be written.
     """
     if run.folder.exists():
-        raise BedplateError(f"run {run.folder} exists", "a new run name", "choose another --name, or move the old run away")
+        raise BedplateError(
+            f"run {run.folder} exists", "a new run name", "choose another --name, or move the old run away"
+        )
     task = make_task(config.task.name, config.task.params)
     task_env = TaskVecEnv(
         task, config.env.num_envs, config.seed, "train", config.env.randomisation, config.env.num_threads
@@ -108,9 +110,7 @@ def train(config: RunConfig, run: Run, stop: Stop, on_progress: Callable[[Progre
         )
         save_config(config, run.path(CONFIG))
         model.set_logger(
-            Logger(
-                str(run.folder), [JsonLines(run.path(METRICS)), TensorBoardOutputFormat(str(run.path(TENSORBOARD)))]
-            )
+            Logger(str(run.folder), [JsonLines(run.path(METRICS)), TensorBoardOutputFormat(str(run.path(TENSORBOARD)))])
         )
         return _learn(config, run, model, env, stop, on_progress)
     finally:

@@ -4,21 +4,15 @@ from __future__ import annotations
 
 import math
 
+from bedplate.evaluate import statistics
 from bedplate.report.reader import Facts
 
 NOT_MEASURED = "not measured"
 
 
 def percent(rate: float | None) -> str:
-    """A rate with one decimal; never rounded up to 100 % nor down to 0 %."""
-    if rate is None:
-        return NOT_MEASURED
-    text = f"{100 * rate:.1f} %"
-    if rate < 1 and text == "100.0 %":
-        return "> 99.9 %"
-    if rate > 0 and text == "0.0 %":
-        return "< 0.1 %"
-    return text
+    """A rate with one decimal."""
+    return NOT_MEASURED if rate is None else statistics.percent(rate)
 
 
 def interval(rate: Facts) -> str:

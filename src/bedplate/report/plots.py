@@ -30,7 +30,9 @@ class Series:
     y: Sequence[float]
 
 
-def line_chart(title: str, series: Sequence[Series], y_range: tuple[float, float] | None = None, unit: str = "") -> Html:
+def line_chart(
+    title: str, series: Sequence[Series], y_range: tuple[float, float] | None = None, unit: str = ""
+) -> Html:
     """Lines over environment steps.
 
     Args:
@@ -52,7 +54,9 @@ def line_chart(title: str, series: Sequence[Series], y_range: tuple[float, float
         colour = COLOURS[index % len(COLOURS)]
         if len(x) == 1:
             marks.append(tag("circle", cx=f"{x_axis.at(x[0]):.1f}", cy=f"{y_axis.at(y[0]):.1f}", r=3, fill=colour))
-        marks.append(tag("polyline", points=points, fill="none", stroke=colour, stroke_width=1.8, stroke_linejoin="round"))
+        marks.append(
+            tag("polyline", points=points, fill="none", stroke=colour, stroke_width=1.8, stroke_linejoin="round")
+        )
     return _figure(title, marks, _legend(series, unit))
 
 
@@ -86,7 +90,9 @@ def histogram(title: str, bins: Sequence[tuple[float, float]], marks_us: Sequenc
     for name, value in marks_us:
         if value > 0:
             x = f"{x_axis.at(math.log10(value)):.1f}"
-            marks.append(tag("line", x1=x, x2=x, y1=TOP + 10, y2=HEIGHT - BOTTOM, stroke="#c05621", stroke_dasharray="3 3"))
+            marks.append(
+                tag("line", x1=x, x2=x, y1=TOP + 10, y2=HEIGHT - BOTTOM, stroke="#c05621", stroke_dasharray="3 3")
+            )
             marks.append(tag("text", name, x=x, y=TOP + 6, text_anchor="middle", class_="mark"))
     return _figure(title, marks, None, width=2 * WIDTH)
 
@@ -98,7 +104,16 @@ def interval_bar(rate: float, low: float, high: float) -> Html:
     middle = height / 2
     return tag(
         "svg",
-        tag("line", x1=axis.at(0), x2=axis.at(1), y1=middle, y2=middle, stroke="#e2e6ea", stroke_width=3, stroke_linecap="round"),
+        tag(
+            "line",
+            x1=axis.at(0),
+            x2=axis.at(1),
+            y1=middle,
+            y2=middle,
+            stroke="#e2e6ea",
+            stroke_width=3,
+            stroke_linecap="round",
+        ),
         tag("line", x1=axis.at(low), x2=axis.at(high), y1=middle, y2=middle, stroke="#7fb3b3", stroke_width=5),
         tag("circle", cx=axis.at(rate), cy=middle, r=4.5, fill=COLOURS[0]),
         viewBox=f"0 0 {width} {height}",
@@ -130,7 +145,10 @@ class _Axis:
 
 
 def _grid(x_axis: _Axis, y_axis: _Axis, unit: str) -> list[Html]:
-    marks = [_y_line(y_axis, value, f"{100 * value:.0f} %" if unit == "%" else _tick(value), WIDTH) for value in y_axis.ticks(4)]
+    marks = [
+        _y_line(y_axis, value, f"{100 * value:.0f} %" if unit == "%" else _tick(value), WIDTH)
+        for value in y_axis.ticks(4)
+    ]
     marks += [_x_label(x_axis.at(value), _steps(value)) for value in x_axis.ticks(4)]
     return marks
 

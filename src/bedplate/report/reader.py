@@ -10,12 +10,11 @@ from typing import Any
 
 import yaml
 
+from bedplate.bundle.bundle import BUNDLE_JSON
 from bedplate.core.errors import BedplateError
 from bedplate.core.files import read_json
 from bedplate.runs import layout
 from bedplate.runs.layout import Run
-
-BUNDLE_JSON = "bundle.json"
 
 
 class Facts:

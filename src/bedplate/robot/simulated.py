@@ -72,12 +72,10 @@ class SimulatedRobot:
             listener: where writers knock.
             stop: asked once per period; must not block.
         """
-        link = None
-        while link is None:
+        while (link := self._accept(listener)) is None:
             if stop():
                 return
             listener.wait(KNOCK_WAIT_S)
-            link = self._accept(listener)
         started_ns = self._clock.now_ns()
         rate = FixedRate(self.contract.control_dt_s, self._clock)
         rate.start(started_ns)

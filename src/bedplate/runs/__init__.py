@@ -1,0 +1,1 @@
+"""The run folder: every file name once, and the manifest."""

@@ -1,0 +1,1 @@
+"""Physics engines: many worlds of one model, stepped together."""

@@ -56,8 +56,12 @@ class BatchEngine:
         self.batch = Batch(model, nsim=num_envs, nthread=min(self.num_threads, num_envs), persistent=True)
         self._stage = (mujoco.mjtStage.mjSTAGE_VEL if current else mujoco.mjtStage.mjSTAGE_NONE).value
         self._fields: dict[str, Tensor] = {}
-        # MuJoCo's warning counters (num_envs, kinds of warning); zeroed before each step
-        self._warnings = self.batch.warning[:, :, 1]
+        # time, positions, velocities and activations stand first in a state row: what may not become non-finite
+        state = mujoco.mjtState
+        moving = state.mjSTATE_TIME | state.mjSTATE_QPOS | state.mjSTATE_QVEL | state.mjSTATE_ACT
+        self._moving = self.batch.state[:, : mujoco.mj_stateSize(model, moving)]
+        # MuJoCo's warnings (num_envs, kinds, 2): last detail and count; a count stays until it is zeroed
+        self._warnings = self.batch.warning
         self._warned = np.zeros(self._warnings.shape[1], np.int64)
         self._not_forwarded = np.zeros(num_envs, bool)
         self.diverged = torch.zeros(num_envs, dtype=torch.bool)
@@ -95,7 +99,6 @@ class BatchEngine:
         broken = self.diverged.numpy()
         broken[:] = self._not_forwarded
         self._not_forwarded[:] = False
-        self._warnings[:] = 0
         try:
             self.batch.step(nstep=self.decimation, stage=self._stage)
         except SimulationError as error:
@@ -104,10 +107,12 @@ class BatchEngine:
 
         # worlds that MuJoCo reset silently, and those that became non-finite in the last substep
         if self._warnings.any():
-            self._warned += np.count_nonzero(self._warnings, axis=0)
-            broken |= self._warnings[:, DIVERGENCE].any(axis=1)
+            counts = self._warnings[:, :, 1]
+            self._warned += np.count_nonzero(counts, axis=0)
+            broken |= counts[:, DIVERGENCE].any(axis=1)
+            self._warnings[:] = 0
         with np.errstate(invalid="ignore"):
-            broken |= ~np.isfinite(self.batch.state.sum(axis=1))
+            broken |= ~np.isfinite(self._moving.sum(axis=1))
         for fan in self._fans:
             fan.cast(self.batch, None)
 

@@ -170,7 +170,8 @@ class Task:
                 )
         if self.action.relative_to == "measured" and self.action.signal not in {s.name for s in self.signals}:
             raise BedplateError(
-                f"task {self.id!r}: the action is relative to signal {self.action.signal!r}", "one of the task's signals"
+                f"task {self.id!r}: the action is relative to signal {self.action.signal!r}",
+                "one of the task's signals",
             )
         if self.action.relative_to == "commanded" and "commanded" not in {m.name for m in self.memory}:
             raise BedplateError(

@@ -30,6 +30,7 @@ from bedplate.runtime.links.unix_path import (
 )
 
 LARGEST_HELLO_BYTES = 1 << 20
+LONGEST_DRAIN = 4096
 
 
 class UnixLink:
@@ -77,8 +78,8 @@ class UnixLink:
     def drain(self) -> list[StateMessage | CommandMessage]:
         """Every message that has arrived, oldest first; damaged and repeated ones are counted and left out."""
         messages: list[StateMessage | CommandMessage] = []
-        # a peer that is gone may have said why
-        while True:
+        # a peer that is gone may have said why; one that never stops talking is read on in the next call
+        for _ in range(LONGEST_DRAIN):
             try:
                 data = self._sock.recv(self._buffer_bytes)
             except BlockingIOError:

@@ -67,16 +67,16 @@ def ant(
         fields=("xpos", "cfrc_ext"),
         current_fields=False,
         world=running.WORLD,
-        update=running.track_speed(lambda state: state.xpos[:, TORSO, 0]),
+        update=running.track(lambda state: state.xpos[:, TORSO, 0], is_up),
         rewards=(
             RewardTerm("forward", running.forward_speed, forward_weight, event=True),
-            RewardTerm("healthy", healthy, 1.0, event=True),
+            RewardTerm("healthy", running.healthy, 1.0, event=True),
             RewardTerm("control", models.control_cost, control_weight, event=True),
             RewardTerm("contact", contact_cost, contact_weight, event=True),
         ),
-        terminations=(Termination("fell", lambda state: ~healthy(state)),),
+        terminations=(Termination("fell", running.fell),),
         events=(running.noisy_start(reset_noise, "normal"),),
-        success=lambda state: running.still_up(state, healthy(state), EPISODE_STEPS),
+        success=running.still_up(EPISODE_STEPS),
         metrics={"distance_m": running.distance_m},
         tracked="torso",
         difficulty={"world": "a flat floor, the same in every episode"},
@@ -93,7 +93,7 @@ def build_model() -> mujoco.MjSpec:
     return spec
 
 
-def healthy(state: State) -> Tensor:
+def is_up(state: State) -> Tensor:
     """(num_envs,) bool: the torso's height in range, and nothing non-finite."""
     height = state.qpos[:, 2]
     finite = torch.isfinite(state.qpos.sum(dim=1) + state.qvel.sum(dim=1))

@@ -42,7 +42,7 @@ def half_cheetah(forward_weight: float = 1.0, control_weight: float = 0.1, reset
         limits=limits,
         current_fields=False,
         world=running.WORLD,
-        update=running.track_speed(lambda state: state.qpos[:, 0]),
+        update=running.track(lambda state: state.qpos[:, 0]),
         rewards=(
             RewardTerm("forward", running.forward_speed, forward_weight, event=True),
             RewardTerm("control", models.control_cost, control_weight, event=True),

@@ -39,28 +39,30 @@ def hopper(forward_weight: float = 1.0, control_weight: float = 1e-3, reset_nois
         ),
         features=(
             Feature("position", 5, lambda signals, memory: signals["joint_position"]),
-            Feature("velocity", 6, lambda signals, memory: signals["joint_velocity"].clamp(-MAX_VELOCITY, MAX_VELOCITY)),
+            Feature(
+                "velocity", 6, lambda signals, memory: signals["joint_velocity"].clamp(-MAX_VELOCITY, MAX_VELOCITY)
+            ),
         ),
         action=action,
         limits=limits,
         current_fields=False,
         world=running.WORLD,
-        update=running.track_speed(lambda state: state.qpos[:, 0]),
+        update=running.track(lambda state: state.qpos[:, 0], is_up),
         rewards=(
             RewardTerm("forward", running.forward_speed, forward_weight, event=True),
-            RewardTerm("healthy", healthy, 1.0, event=True),
+            RewardTerm("healthy", running.healthy, 1.0, event=True),
             RewardTerm("control", models.control_cost, control_weight, event=True),
         ),
-        terminations=(Termination("fell", lambda state: ~healthy(state)),),
+        terminations=(Termination("fell", running.fell),),
         events=(running.noisy_start(reset_noise, "uniform"),),
-        success=lambda state: running.still_up(state, healthy(state), EPISODE_STEPS),
+        success=running.still_up(EPISODE_STEPS),
         metrics={"distance_m": running.distance_m},
         tracked="torso",
         difficulty={"world": "a flat floor, the same in every episode"},
     )
 
 
-def healthy(state: State) -> Tensor:
+def is_up(state: State) -> Tensor:
     """(num_envs,) bool: high and upright enough, and no position or velocity out of bounds."""
     height, pitch = state.qpos[:, 1], state.qpos[:, 2]
     # the forward and the vertical position are exempt from the bound on the state

@@ -13,16 +13,25 @@ from bedplate.tasks.gymnasium_v5.models import uniform
 from bedplate.tasks.spec import Event, State
 
 # per-world numbers of every running task
-WORLD = {"x_m": 1, "x_velocity_m_s": 1}
+WORLD = {"x_m": 1, "x_velocity_m_s": 1, "healthy": 1}
 
 
-def track_speed(read_x_m: Callable[[State], Tensor]) -> Callable[[State], None]:
-    """A Task.update that keeps the forward speed over the last control step, from a position (num_envs,)."""
+def track(
+    read_x_m: Callable[[State], Tensor], read_healthy: Callable[[State], Tensor] | None = None
+) -> Callable[[State], None]:
+    """A Task.update for the numbers that several terms read: forward speed, and whether the robot is up.
+
+    Args:
+        read_x_m: the forward position (num_envs,), in metres.
+        read_healthy: (num_envs,) bool; None for a robot that cannot fall.
+    """
 
     def update(state: State) -> None:
         before, now = state.world["x_m"], read_x_m(state)[:, None]
         torch.div(now - before, state.control_dt_s, out=state.world["x_velocity_m_s"])
         before.copy_(now)
+        if read_healthy is not None:
+            state.world["healthy"][:, 0] = read_healthy(state)
 
     return update
 
@@ -52,6 +61,16 @@ def noisy_start(scale: float, velocity: Literal["normal", "uniform"]) -> Event:
     return Event("start", func, ranges={"scale": scale, "velocity": velocity}, randomisation=False)
 
 
-def still_up(state: State, healthy: Tensor, episode_steps: int) -> Tensor:
-    """(num_envs,) bool: the episode ran its full length without a fall."""
-    return healthy & (state.step_count >= episode_steps)
+def healthy(state: State) -> Tensor:
+    """(num_envs,) one where the robot is up, zero where it fell; read in Task.update."""
+    return state.world["healthy"][:, 0]
+
+
+def fell(state: State) -> Tensor:
+    """(num_envs,) bool: the robot is no longer up."""
+    return state.world["healthy"][:, 0] == 0.0
+
+
+def still_up(episode_steps: int) -> Callable[[State], Tensor]:
+    """A Task.success: the episode ran its full length without a fall."""
+    return lambda state: (state.step_count >= episode_steps) & ~fell(state)

@@ -16,7 +16,17 @@ from bedplate.core.limits import ChannelLimits, Limits, SafeAction
 from bedplate.tasks.nav_lidar import terms
 from bedplate.tasks.nav_lidar.arena import RADIUS_M, WORLD, Arena, build_model
 from bedplate.tasks.nav_lidar.dynamic_window import DynamicWindow
-from bedplate.tasks.spec import Action, Event, Feature, RaySensor, RewardTerm, Signal, Task, Termination, previous_action
+from bedplate.tasks.spec import (
+    Action,
+    Event,
+    Feature,
+    RaySensor,
+    RewardTerm,
+    Signal,
+    Task,
+    Termination,
+    previous_action,
+)
 from bedplate.tasks.terms import randomise
 from bedplate.tasks.terms.worlds import DiscWorlds
 

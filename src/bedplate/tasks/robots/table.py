@@ -22,7 +22,7 @@ def robot_file(robot: str) -> Path:
         BedplateError: a member of the table that is not a path.
     """
     path = Path(robot).expanduser()
-    if path.suffix or path.exists():
+    if path.exists() or (path.suffix and ":" not in robot):
         return path
     found = ROBOTS.load(robot)
     found = found() if callable(found) else found

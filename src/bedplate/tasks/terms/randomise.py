@@ -32,7 +32,9 @@ def scale_friction(geom: str, low: float, high: float) -> Event:
     def func(state: State, ids: np.ndarray, rng: np.random.Generator) -> None:
         geom_id = state.engine.model.geom(geom).id
         nominal = float(state.engine.model.geom_friction[geom_id, 0])
-        state.engine.expand("geom_friction")[torch.from_numpy(ids), geom_id, 0] = nominal * _draw(rng, low, high, len(ids))
+        state.engine.expand("geom_friction")[torch.from_numpy(ids), geom_id, 0] = nominal * _draw(
+            rng, low, high, len(ids)
+        )
 
     return Event(f"friction_{geom}", func, ranges={"factor": (low, high)})
 

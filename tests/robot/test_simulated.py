@@ -1,0 +1,159 @@
+"""The simulated robot in simulated time, with a link that is a list."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import pytest
+
+from bedplate.core.clock import FakeClock
+from bedplate.robot.simulated import SimulatedRobot
+from bedplate.runtime.links.frame import CommandMessage, StateMessage
+from bedplate.tasks.nav_lidar import nav_lidar
+
+T = 0.05
+
+
+class Writer:
+    """A link and a listener in one: answers each state after 1 ms with what `answer` says."""
+
+    def __init__(self, clock: FakeClock, answer: Callable[[StateMessage], list[float] | None]) -> None:
+        self.clock = clock
+        self.answer = answer
+        self.states: list[StateMessage] = []
+        self.coming: list[tuple[int, CommandMessage]] = []
+        self.refusals: list[str] = []
+        self.refused: Counter[str] = Counter()
+        self.dropped = 0
+        self.peer_gone = False
+        self.peer_reason = ""
+        self.handed_out = False
+
+    def accept(self) -> Writer | None:
+        first, self.handed_out = not self.handed_out, True
+        return self if first else None
+
+    def send(self, message: StateMessage | CommandMessage) -> bool:
+        assert isinstance(message, StateMessage)
+        self.states.append(message)
+        values = self.answer(message)
+        if values is not None:
+            command = CommandMessage(message.sequence, 0, message.sequence, message.stamp_ns, np.array(values))
+            self.coming.append((self.clock.now_ns() + 1_000_000, command))
+        return True
+
+    def drain(self) -> list[CommandMessage]:
+        ready = [command for at_ns, command in self.coming if at_ns <= self.clock.now_ns()]
+        self.coming = self.coming[len(ready) :]
+        return ready
+
+    def wait(self, timeout_s: float | None) -> bool:
+        until_ns = self.clock.now_ns() + round((timeout_s or 0.0) * 1e9)
+        self.clock.sleep_until(min([until_ns] + [at_ns for at_ns, _ in self.coming]) * 1e-9 + 1e-9)
+        return bool(self.coming)
+
+    def close(self) -> None:
+        pass
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock(10.0)
+
+
+@pytest.fixture
+def events() -> list[str]:
+    return []
+
+
+@pytest.fixture
+def robot(clock: FakeClock, events: list[str]) -> Iterator[SimulatedRobot]:
+    made = SimulatedRobot(nav_lidar(), clock, seed=1, randomisation=False, on_event=events.append)
+    yield made
+    made.close()
+
+
+def drive(robot: SimulatedRobot, clock: FakeClock, writer: Writer, seconds: float) -> None:
+    until_s = clock.now_s() + seconds
+    robot.run(writer, lambda: clock.now_s() >= until_s)
+
+
+def test_a_state_goes_out_every_period(robot: SimulatedRobot, clock: FakeClock) -> None:
+    writer = Writer(clock, lambda state: [0.0, 0.0])
+    drive(robot, clock, writer, 2.0)
+    stamps_s = np.array([state.stamp_ns for state in writer.states]) * 1e-9
+    assert len(stamps_s) == 40 and np.diff(stamps_s) == pytest.approx(T, abs=1e-6)
+    assert [state.sequence for state in writer.states] == list(range(1, 41))
+    sizes = {len(state.values) for state in writer.states}
+    assert sizes == {sum(signal.size for signal in robot.contract.signals)}
+
+
+def test_the_command_of_a_period_is_applied_over_that_period(robot: SimulatedRobot, clock: FakeClock) -> None:
+    applied: list[list[float]] = []
+    env = robot._env
+    task_filter = env.command_filter
+    assert task_filter is not None
+
+    def spy(command: object) -> object:
+        result = task_filter(command)  # type: ignore[arg-type]
+        applied.append(result[0].tolist())
+        return result
+
+    env.command_filter = spy  # type: ignore[assignment]
+    writer = Writer(clock, lambda state: [0.1, 0.1 * state.sequence] if state.sequence % 2 else None)
+    drive(robot, clock, writer, 0.3)
+    turns = [turn for _, turn in applied]
+    # a period without a command repeats the last one
+    assert turns == pytest.approx([0.1, 0.1, 0.3, 0.3, 0.5, 0.5])
+
+
+def test_before_the_first_command_it_does_its_safe_action(robot: SimulatedRobot, clock: FakeClock) -> None:
+    drive(robot, clock, Writer(clock, lambda state: None), 0.5)
+    assert robot._env.state.command.tolist() == [list(robot.contract.limits.safe_action.value)]
+
+
+def test_it_moves_as_it_is_told(robot: SimulatedRobot, clock: FakeClock) -> None:
+    before = robot._env.state.qpos[0].clone()
+    drive(robot, clock, Writer(clock, lambda state: [0.3, 0.0]), 1.0)
+    moved_m = float((robot._env.state.qpos[0, :2] - before[:2]).norm())
+    assert 0.2 < moved_m < 0.35
+
+
+def test_a_command_that_is_not_finite_is_counted_and_not_applied(robot: SimulatedRobot, clock: FakeClock) -> None:
+    writer = Writer(clock, lambda state: [0.2, 0.0] if state.sequence < 5 else [float("nan"), 0.0])
+    drive(robot, clock, writer, 0.5)
+    assert robot.record.num_not_finite == 6
+    assert robot._env.state.command.tolist()[0] == pytest.approx([0.2, 0.0])
+
+
+def test_an_episode_that_ends_is_counted_and_a_new_one_announced(
+    robot: SimulatedRobot, clock: FakeClock, events: list[str]
+) -> None:
+    # straight ahead ends at a wall or an obstacle
+    writer = Writer(clock, lambda state: [0.5, 0.0])
+    drive(robot, clock, writer, 30.0)
+    count = len(robot.record.episodes)
+    assert count >= 1 and robot.record.episodes[0].reason == "collision"
+    assert {state.episode for state in writer.states} == set(range(count + 1)) or count > 1
+    assert robot.record.summary()["episodes"]["by_reason"]["collision"] >= 1
+    assert any("collision" in event for event in events)
+
+
+def test_a_writer_that_leaves_does_not_stop_the_world(
+    robot: SimulatedRobot, clock: FakeClock, events: list[str]
+) -> None:
+    writer = Writer(clock, lambda state: [0.0, 1.0])
+    drive(robot, clock, writer, 0.5)
+    writer.peer_gone = True
+    writer.handed_out = False
+    drive(robot, clock, writer, 0.5)
+    assert robot.record.ticks == 20
+    assert robot._env.state.command.tolist()[0] == pytest.approx([0.0, 1.0])
+
+
+def test_latency_is_counted_for_fresh_answers_only(robot: SimulatedRobot, clock: FakeClock) -> None:
+    drive(robot, clock, Writer(clock, lambda state: [0.0, 0.0]), 1.0)
+    summary = robot.record.latency.summary()
+    assert summary.n == 20 and summary.p99_us == pytest.approx(1000.0, rel=0.02)

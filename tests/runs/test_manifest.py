@@ -1,0 +1,64 @@
+"""The manifest says what a run was made with, and names what has changed since."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+
+import pytest
+
+from bedplate.runs.manifest import compare, current, finish_manifest, git_state, write_manifest
+
+
+def test_a_manifest_names_everything_that_may_change_a_result(tmp_path):
+    path = tmp_path / "manifest.json"
+    written = write_manifest(path, seed=3, recipe_hash="abc")
+    assert json.loads(path.read_text()) == written
+    assert written["status"] == "running"
+    assert written["seed"] == 3
+    for key in ("kernel", "driver", "cuda", "cudnn", "python", "git", "argv"):
+        assert written[key], key
+    assert {"torch", "mujoco", "stable-baselines3", "bedplate"} <= written["packages"].keys()
+    assert compare(written, current()) == []
+
+
+def test_finishing_keeps_what_was_recorded(tmp_path):
+    path = tmp_path / "manifest.json"
+    write_manifest(path, seed=3)
+    finish_manifest(path, "finished", steps=10)
+    manifest = json.loads(path.read_text())
+    assert (manifest["status"], manifest["seed"], manifest["steps"]) == ("finished", 3, 10)
+    assert manifest["ended"] >= manifest["started"]
+
+
+@pytest.mark.parametrize(
+    ("part", "value", "line"),
+    [
+        ("kernel", "4.18.0-553.el8_10.x86_64", "kernel: 4.18.0-553.el8_10.x86_64 -> "),
+        ("packages", {"torch": "2.0.1"}, "packages.torch: 2.0.1 -> "),
+        ("git", {"commit": "0" * 40, "dirty": False}, "git"),
+    ],
+)
+def test_a_change_is_named_with_both_values(part, value, line):
+    now = current()
+    recorded = {**now, part: {**now[part], **value} if isinstance(value, dict) and isinstance(now[part], dict) else value}
+    changes = compare(recorded, now)
+    assert any(change.startswith(line) for change in changes), changes
+
+
+def test_what_cannot_change_a_result_is_not_compared():
+    now = current()
+    assert compare({**now, "argv": ["other"], "cores": 1000}, now) == []
+
+
+def test_git_state_tells_a_clean_tree_from_an_edited_one(tmp_path):
+    assert git_state(tmp_path) == "not a git work tree"
+    for argv in (["init", "-q"], ["commit", "-q", "--allow-empty", "-m", "x"]):
+        subprocess.run(
+            ["git", "-c", "user.name=t", "-c", "user.email=t@example.org", *argv], cwd=tmp_path, check=True
+        )
+    (tmp_path / "file").write_text("a")
+    subprocess.run(["git", "add", "file"], cwd=tmp_path, check=True)
+    state = git_state(tmp_path)
+    assert len(state["commit"]) == 40
+    assert state["dirty"]

@@ -1,0 +1,121 @@
+"""The navigation task: its robot drives as commanded, its worlds are as hard as stated, its judgement is exact."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from bedplate.envs.vec_env import Episode, TaskVecEnv
+from bedplate.tasks.nav_lidar import nav_lidar
+from bedplate.tasks.nav_lidar.dynamic_window import DynamicWindow
+from bedplate.tasks.nav_lidar.terms import SPEED_M_S, TURN_RAD_S
+from bedplate.tasks.spec import Signals
+
+
+def _first_episodes(env: TaskVecEnv, policy) -> list[Episode]:
+    """Run `policy` (signals -> command) until the first episode of every environment has ended."""
+    first: dict[int, Episode] = {}
+    while len(first) < env.num_envs:
+        command = policy(env.signals)
+        action = torch.stack([command[:, 0] / SPEED_M_S * 2 - 1, command[:, 1] / TURN_RAD_S], dim=1)
+        for episode in env.step(action).episodes:
+            first.setdefault(episode.env_id, episode)
+    return list(first.values())
+
+
+def _straight(signals: Signals) -> torch.Tensor:
+    """Turn to the goal, then drive at it, blind to obstacles."""
+    pose = signals["pose"]
+    offset = signals["goal"] - pose[:, :2]
+    bearing = torch.atan2(offset[:, 1], offset[:, 0]) - pose[:, 2]
+    bearing = torch.atan2(bearing.sin(), bearing.cos())
+    forward = torch.where(bearing.abs() < 0.2, SPEED_M_S, 0.0)
+    return torch.stack([forward, (3.0 * bearing).clamp(-TURN_RAD_S, TURN_RAD_S)], dim=1)
+
+
+@pytest.fixture
+def quiet_env():
+    env = TaskVecEnv(nav_lidar(), 8, seed=1, randomisation=False)
+    env.reset()
+    yield env
+    env.close()
+
+
+@pytest.mark.parametrize("action", [(1.0, 0.0), (-1.0, 0.6), (0.0, -0.4)])
+def test_wheels_drive_the_base_as_commanded(quiet_env, action):
+    # in the open: no obstacle within reach of a second's drive
+    quiet_env.state.qpos[:, :2] = 0.0
+    quiet_env.state.mocap_pos[:, :, 0] = 40.0
+    for _ in range(20):
+        quiet_env.step(torch.tensor([action] * 8))
+    expected = torch.tensor([(action[0] + 1) / 2 * SPEED_M_S, action[1] * TURN_RAD_S])
+    torch.testing.assert_close(quiet_env.signals["odometry"].median(dim=0).values, expected, rtol=0.06, atol=0.02)
+
+
+def test_the_lidar_sees_a_wall_where_it_is(quiet_env):
+    state = quiet_env.state
+    state.mocap_pos[:, :, 0] = 40.0
+    state.qpos[:, 0], state.qpos[:, 1] = 3.0, 0.0
+    state.qpos[:, 3], state.qpos[:, 6] = 1.0, 0.0
+    quiet_env.engine.forward(np.arange(8))
+    scan = quiet_env.engine.rays["scan"]
+    # ray 0 looks back, the middle one ahead, where the wall stands at x = 5
+    assert scan[:, 24].tolist() == pytest.approx([2.0] * 8, abs=0.01)
+    assert scan[:, 0].tolist() == pytest.approx([3.5] * 8)
+
+
+def test_touching_an_obstacle_ends_the_episode_as_a_collision(quiet_env):
+    state = quiet_env.state
+    state.mocap_pos[0, 0, :2] = state.qpos[0, :2]
+    step = quiet_env.step(torch.zeros(8, 2))
+    assert step.terminated[0]
+    assert not step.truncated[0]
+    episode = step.episodes[0]
+    assert (episode.reason, episode.success) == ("collision", False)
+    assert episode.reward_terms["collision"] == -10.0
+
+
+def test_reaching_the_goal_ends_the_episode_as_a_success(quiet_env):
+    quiet_env.state.world["goal"][2] = quiet_env.state.qpos[2, :2] + 0.1
+    step = quiet_env.step(torch.zeros(8, 2))
+    assert [(e.env_id, e.reason, e.success) for e in step.episodes] == [(2, "success", True)]
+
+
+def test_a_time_out_is_truncated_and_a_failure():
+    env = TaskVecEnv(nav_lidar(episode_length_s=0.5), 4, seed=2, randomisation=False)
+    env.reset()
+    episodes = _first_episodes(env, lambda signals: torch.zeros(4, 2))
+    assert {(e.reason, e.success, e.length) for e in episodes} == {("time_out", False, 10)}
+    env.close()
+
+
+def test_driving_straight_at_the_goal_succeeds_in_at_most_30_percent(full):
+    worlds = 500 if full else 100
+    env = TaskVecEnv(nav_lidar(), worlds, seed=3, split="evaluation")
+    env.reset()
+    rate = np.mean([e.success for e in _first_episodes(env, _straight)])
+    env.close()
+    # three standard errors of slack at the reduced count
+    assert rate <= 0.30 + (0 if full else 3 * math.sqrt(0.3 * 0.7 / worlds))
+    assert rate > 0.05
+
+
+def test_the_baseline_avoids_what_straight_driving_hits():
+    env = TaskVecEnv(nav_lidar(), 24, seed=4, split="evaluation")
+    env.reset()
+    planned = np.mean([e.success for e in _first_episodes(env, DynamicWindow())])
+    env.close()
+    assert planned >= 0.6
+
+
+def test_episode_metrics_tell_how_direct_the_path_was(quiet_env):
+    state = quiet_env.state
+    state.mocap_pos[:, :, 0] = 40.0
+    episodes = _first_episodes(quiet_env, _straight)
+    assert all(e.success for e in episodes if e.reason == "success")
+    efficiency = [e.metrics["path_efficiency"] for e in episodes if e.success]
+    assert efficiency
+    assert all(0.9 <= value <= 1.0 for value in efficiency)
