@@ -262,6 +262,15 @@ def test_a_policy_that_breaks_latches_a_fault_with_its_inputs(
         robot.end()
 
 
+def test_a_robot_whose_states_cannot_be_believed_is_never_driven(
+    slow_bundle: Bundle, robot: Robot, url: str, tmp_path: Path
+) -> None:
+    robot.goal = 5.5
+    code, errors = Served(slow_bundle, url, tmp_path / "serve.json", "--seconds", "1.5").finish()
+    assert code == 1 and "never drove" in errors and "5.5 is outside" in errors
+    assert robot.received == []
+
+
 # what is refused before anything moves
 
 

@@ -132,6 +132,7 @@ def test_nothing_is_sent_before_a_state_that_can_be_believed(contract_with: Cont
     rig.add_state(0, 1.1, position=99.0)
     rig.start_ns = rig.clock.now_ns()
     assert rig.run(1.0) == "stopped" and rig.commands == []
+    assert rig.writer.record.rejected_states == 1 and "99.0" in rig.writer.record.last_rejection
 
 
 def test_the_last_commands_bring_the_robot_to_its_safe_action(rig: Rig) -> None:
@@ -254,6 +255,8 @@ def test_the_robot_gets_the_safe_action_while_the_policy_starts(rig: Rig) -> Non
     rig.policy.delay_s = lambda sequence: 0.001 if sequence >= 50 else None
     rig.run(2.0)
     assert rig.writer.record.waiting_ticks == 50 and rig.writer.record.faults == []
+    # neither waiting nor the stop counts as an intervention; the ramp to the first command does
+    assert {rule: n for rule, n in rig.writer.record.interventions.items() if n} == {"rate": 5}
     assert rig.commands[49].values.tolist() == [0.0, 0.0] and rig.commands[70].values.tolist() == [0.5, -0.5]
 
 

@@ -8,7 +8,8 @@ import mujoco
 import numpy as np
 import pytest
 
-from bedplate.sim.batch import BatchEngine
+from bedplate.core.errors import BedplateError
+from bedplate.sim.batch import KINEMATIC_FIELDS, BatchEngine
 
 NUM_ENVS = 6
 DECIMATION = 5
@@ -173,10 +174,34 @@ def test_equal_results_at_any_thread_count(rover):
     np.testing.assert_array_equal(run(1), run(4))
 
 
-def test_world_data_is_that_world(rover):
-    engine = BatchEngine(rover(), NUM_ENVS, DECIMATION)
+def test_worlds_that_share_data_give_equal_trajectories_and_refuse_what_they_would_mix_up(rover):
+    fields = sorted(KINEMATIC_FIELDS)
+    engine = BatchEngine(rover(), NUM_ENVS, DECIMATION, fields=fields, current=False, num_threads=2)
+    assert not engine.persistent
+    singles, rng = Singles(engine.model, current=False), np.random.default_rng(6)
+    restart(engine, singles, range(NUM_ENVS), rng)
+    for step in range(40):
+        ctrl = rng.uniform(-1, 1, (NUM_ENVS, 1))
+        engine.field("ctrl").numpy()[:] = ctrl
+        engine.step()
+        singles.step(ctrl)
+        for name in ("qpos", "qvel", "act", *fields):
+            np.testing.assert_array_equal(engine.field(name).numpy(), singles.field(name), err_msg=name)
+        if step % 7 == 3:
+            restart(engine, singles, [1, 4], rng)
+            for name in fields:
+                np.testing.assert_array_equal(engine.field(name).numpy(), singles.field(name), err_msg=name)
+    with pytest.raises(BedplateError, match="qfrc_inverse"):
+        engine.field("qfrc_inverse")
+    assert BatchEngine(rover(), NUM_ENVS, fields=("qfrc_inverse",), current=False).persistent
+
+
+@pytest.mark.parametrize("current", [True, False])
+def test_world_data_is_that_world(rover, current):
+    engine = BatchEngine(rover(), NUM_ENVS, DECIMATION, current=current)
     restart(engine, Singles(engine.model), range(NUM_ENVS), np.random.default_rng(5))
     engine.step()
     data = engine.world_data(3)
     np.testing.assert_array_equal(data.qpos, engine.field("qpos").numpy()[3])
-    np.testing.assert_array_equal(data.xpos, engine.field("xpos").numpy()[3])
+    # forwarded: its bodies are where its positions put them
+    np.testing.assert_array_equal(data.xpos[engine.model.body("rover").id], data.qpos[:3])

@@ -81,7 +81,10 @@ def _show(result: ServeReport) -> None:
             f"p50 {latency.p50_us:.0f} us, p99 {latency.p99_us:.0f} us, p99.9 {latency.p99_9_us:.0f} us "
             f"(n {latency.n}, period {period_us:.0f} us)",
         ),
-        ("deadline misses", f"{result.deadline_misses}"),
+        (
+            "deadline misses",
+            f"{result.deadline_misses} ({', '.join(f'{kind} {n}' for kind, n in result.misses.items())})",
+        ),
         ("guard", interventions or "never acted"),
         ("faults", "; ".join(f"{fault['rule']}: {fault['detail']}" for fault in result.faults) or "none"),
     ]
@@ -110,5 +113,8 @@ def _judge(result: ServeReport, bundle: Bundle, died: str, path: Path) -> None:
             "a run without a fault",
             f"the inputs of that tick are in {path}",
         )
+    if result.end == "stopped" and result.latency.n == 0:
+        why = f"the last state was refused: {result.last_rejection}" if result.last_rejection else "it had no time to"
+        raise GateFailed(f"the policy never drove the robot: {why}", "states within the contract's bounds, and time")
     if result.end == "interrupted":
         raise Interrupted(f"the robot is at rest; report: {path}")

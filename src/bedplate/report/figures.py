@@ -8,11 +8,12 @@ from bedplate.evaluate import statistics
 from bedplate.report.reader import Facts
 
 NOT_MEASURED = "not measured"
+NO_BREAK = "\u00a0"
 
 
 def percent(rate: float | None) -> str:
     """A rate with one decimal."""
-    return NOT_MEASURED if rate is None else statistics.percent(rate)
+    return NOT_MEASURED if rate is None else statistics.percent(rate).replace(" ", NO_BREAK)
 
 
 def interval(rate: Facts) -> str:
@@ -20,7 +21,7 @@ def interval(rate: Facts) -> str:
     low, high = rate.number("low"), rate.number("high")
     if low is None or high is None:
         return ""
-    return f"{100 * low:.1f} to {100 * high:.1f} %"
+    return f"{100 * low:.1f} to {100 * high:.1f}{NO_BREAK}%"
 
 
 def quartiles(value: Facts) -> str:
@@ -43,6 +44,18 @@ def short(value: float | None, digits: int = 3) -> str:
     if -4 <= size < 7:
         return f"{value:,.{max(0, digits - 1 - size)}f}"
     return f"{value:.{digits - 1}e}"
+
+
+def exact(value: float | None) -> str:
+    """A bound as it was declared: no rounding to speak of, no zeros at the end."""
+    return NOT_MEASURED if value is None else f"{value:.6g}"
+
+
+def age(seconds: float | None) -> str:
+    """A time limit in the unit that suits it."""
+    if seconds is None:
+        return NOT_MEASURED
+    return f"{1e3 * seconds:g} ms" if seconds < 10 else f"{seconds:,.0f} s"
 
 
 def whole(value: float | None) -> str:

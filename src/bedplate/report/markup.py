@@ -18,7 +18,7 @@ VOID = {"br", "img", "meta", "link", "circle", "line", "rect", "path", "polyline
 """Elements without an end tag (SVG's are closed in place)."""
 
 
-def tag(name: str, *children: Child | Iterable[Child], **attributes: str | int | float | bool | None) -> Html:
+def tag(name: str, /, *children: Child | Iterable[Child], **attributes: str | int | float | bool | None) -> Html:
     """One element.
 
     Args:
@@ -53,12 +53,15 @@ def join(children: Iterable[Child | Iterable[Child]]) -> Html:
     return Html("".join(out))
 
 
-def table(columns: Sequence[str], rows: Iterable[Sequence[Child]], numeric: Iterable[int] = ()) -> Html:
+def table(
+    columns: Sequence[str], rows: Iterable[Sequence[Child]], numeric: Iterable[int] = (), narrow: bool = False
+) -> Html:
     """A table; the columns in `numeric` are aligned to the right. An empty header row is left out."""
     right = set(numeric)
     head = tag("thead", tag("tr", [tag("th", text, class_=_side(i, right)) for i, text in enumerate(columns)]))
     body = [tag("tr", [tag("td", cell, class_=_side(i, right)) for i, cell in enumerate(row)]) for row in rows]
-    return tag("div", tag("table", head if any(columns) else None, tag("tbody", body)), class_="scroll")
+    whole = tag("table", head if any(columns) else None, tag("tbody", body))
+    return tag("div", whole, class_="scroll narrow" if narrow else "scroll")
 
 
 def facts(rows: Iterable[tuple[str, Child]]) -> Html:

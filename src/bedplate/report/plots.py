@@ -75,7 +75,7 @@ def histogram(title: str, bins: Sequence[tuple[float, float]], marks_us: Sequenc
     top = max(count for _, count in merged)
     y_axis = _Axis(0.0, top * 1.08, HEIGHT - BOTTOM, TOP + 12)
 
-    marks = [_y_line(y_axis, value, short(value), 2 * WIDTH) for value in y_axis.ticks(4)]
+    marks = [_y_line(y_axis, value, _tick(value), 2 * WIDTH) for value in y_axis.ticks(4)]
     for decade in range(math.floor(low), math.ceil(high) + 1):
         for factor in (1, 2, 5):
             at = decade + math.log10(factor)
@@ -98,24 +98,18 @@ def histogram(title: str, bins: Sequence[tuple[float, float]], marks_us: Sequenc
 
 
 def interval_bar(rate: float, low: float, high: float) -> Html:
-    """A rate between 0 and 1 as a dot with its interval as whiskers."""
-    width, height = 160, 16
-    axis = _Axis(0.0, 1.0, 5, width - 5)
-    middle = height / 2
+    """A rate between 0 and 1 as a bar with its interval as whiskers."""
+    width, height = 160, 14
+    axis, middle = _Axis(0.0, 1.0, 1, width - 1), height / 2
+    bar = {"y": middle - 3, "height": 6, "x": axis.at(0)}
+    whisker = {"stroke": "#173f3f", "stroke_width": 1.5}
+    ends = [tag("line", x1=x, x2=x, y1=middle - 5, y2=middle + 5, **whisker) for x in (axis.at(low), axis.at(high))]
     return tag(
         "svg",
-        tag(
-            "line",
-            x1=axis.at(0),
-            x2=axis.at(1),
-            y1=middle,
-            y2=middle,
-            stroke="#e2e6ea",
-            stroke_width=3,
-            stroke_linecap="round",
-        ),
-        tag("line", x1=axis.at(low), x2=axis.at(high), y1=middle, y2=middle, stroke="#7fb3b3", stroke_width=5),
-        tag("circle", cx=axis.at(rate), cy=middle, r=4.5, fill=COLOURS[0]),
+        tag("rect", **bar, width=axis.at(1) - axis.at(0), fill="#e8ecef", rx=2),
+        tag("rect", **bar, width=axis.at(rate) - axis.at(0), fill="#5fa8a8", rx=2),
+        tag("line", x1=axis.at(low), x2=axis.at(high), y1=middle, y2=middle, **whisker),
+        ends,
         viewBox=f"0 0 {width} {height}",
         class_="interval",
         role="img",
@@ -203,7 +197,11 @@ def _widen(low: float, high: float) -> tuple[float, float]:
 def _tick(value: float) -> str:
     if value == 0:
         return "0"
-    return f"{value:.3g}" if 1e-3 <= abs(value) < 1e5 else f"{value:.0e}"
+    if 1e-3 <= abs(value) < 1e6:
+        # rounding first takes the noise of sums of steps away
+        return f"{float(f'{value:.4g}'):,.10g}"
+    digits, _, power = f"{value:.2e}".partition("e")
+    return f"{digits.rstrip('0').rstrip('.')}e{int(power)}"
 
 
 def _steps(value: float) -> str:

@@ -1,4 +1,4 @@
-"""What a run folder holds, read with patience: a part that is missing or damaged is a fact of the report, not an error."""
+"""What a run folder holds, read with patience: a missing or damaged part is a fact of the report, not an error."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ def serve(
         if end == "stopped" and stop.requested:
             end = "interrupted"
         died = policy.why_it_ended() if policy.link.peer_gone else ""
-        return serve_report(bundle, url, end, elapsed_s, writer, guard, link), died
+        return serve_report(bundle, url, end, elapsed_s, writer, link), died
     finally:
         policy.close()
         link.close()

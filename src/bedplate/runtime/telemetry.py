@@ -12,7 +12,7 @@ from typing import Any
 from bedplate.bundle.bundle import Bundle
 from bedplate.core.errors import BedplateError
 from bedplate.core.files import write_json
-from bedplate.runtime.decision import Fault, Guard
+from bedplate.runtime.decision import Fault
 from bedplate.runtime.latency import LatencySummary
 from bedplate.runtime.links import Link
 from bedplate.runtime.writer import Writer
@@ -38,8 +38,9 @@ class ServeReport:
         latency: from a state's stamp to the sending of the command computed from it.
         latency_bins: its histogram: (upper edge in microseconds, count).
         spacing: between two commands.
-        interventions: guard rule -> ticks in which it acted, the wait for the policy's first answer included.
+        interventions: guard rule -> ticks in which it acted, between the policy's first answer and the end.
         waiting_ticks: ticks before the policy's first answer.
+        last_rejection: what was wrong with the last state that could not be believed, "" when all could.
         faults: each latched fault with its cause and inputs.
         refused_frames: reason -> frames of the robot that were not used.
         host: where it ran.
@@ -61,6 +62,7 @@ class ServeReport:
     spacing: LatencySummary
     interventions: dict[str, int]
     waiting_ticks: int
+    last_rejection: str
     faults: list[dict[str, Any]]
     refused_frames: dict[str, int]
     host: dict[str, Any]
@@ -75,9 +77,7 @@ class ServeReport:
         write_json(path, asdict(self))
 
 
-def serve_report(
-    bundle: Bundle, url: str, end: str, seconds: float, writer: Writer, guard: Guard, link: Link
-) -> ServeReport:
+def serve_report(bundle: Bundle, url: str, end: str, seconds: float, writer: Writer, link: Link) -> ServeReport:
     """Collect the report of a run that has ended."""
     record = writer.record
     misses = {"no_answer": record.no_answer, "no_state": record.no_state, "skipped": writer.rate.missed}
@@ -96,8 +96,9 @@ def serve_report(
         latency=record.latency.summary(),
         latency_bins=record.latency.bins(),
         spacing=record.spacing.summary(),
-        interventions=dict(guard.counts),
+        interventions=record.interventions,
         waiting_ticks=record.waiting_ticks,
+        last_rejection=record.last_rejection,
         faults=[fault_record(fault) for fault in record.faults],
         refused_frames=dict(link.refused),
         host=_host(),

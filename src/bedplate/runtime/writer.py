@@ -46,6 +46,8 @@ class WriterRecord:
         no_answer: ticks with a new state and without an answer to it by the deadline, likewise.
         late_answers: answers that came after their deadline and were discarded.
         rejected_states: states that could not be believed; the policy never saw them.
+        last_rejection: what was wrong with the last of them.
+        interventions: guard rule -> ticks in which it acted, between the policy's first answer and the end.
         latency: from the stamp of a state to the sending of the command computed from it.
         spacing: between two commands.
         faults: every fault that was latched, in order.
@@ -57,6 +59,8 @@ class WriterRecord:
     no_answer: int = 0
     late_answers: int = 0
     rejected_states: int = 0
+    last_rejection: str = ""
+    interventions: dict[str, int] = field(default_factory=dict)
     latency: LatencyHistogram = field(default_factory=LatencyHistogram)
     spacing: LatencyHistogram = field(default_factory=LatencyHistogram)
     faults: list[Fault] = field(default_factory=list)
@@ -103,6 +107,7 @@ class Writer:
         self._asked_sequence = -1
         self._answer: CommandMessage | None = None
         self._answered_once = False
+        self._waiting_counts: dict[str, int] = {}
         self._last_sent_ns = 0
 
     def run(self, stop: Callable[[], bool]) -> End:
@@ -111,6 +116,14 @@ class Writer:
         Args:
             stop: asked once per period; must not block.
         """
+        end = self._drive(stop)
+        waiting = self._waiting_counts
+        self.record.interventions = {rule: n - waiting.get(rule, 0) for rule, n in self._guard.counts.items()}
+        if self._state is not None and end != "robot_gone":
+            self._bring_to_rest("the policy did not start" if end == "policy_never_started" else "stop was requested")
+        return "robot_gone" if self._link.peer_gone else end
+
+    def _drive(self, stop: Callable[[], bool]) -> End:
         # no command before a state: without one there is nothing to start from
         while self._state is None:
             if stop():
@@ -124,12 +137,11 @@ class Writer:
             if self._link.peer_gone:
                 return "robot_gone"
             if not self._answered_once:
+                self._waiting_counts = dict(self._guard.counts)
                 waited_ns = self._clock.now_ns() - started_ns
                 if self._policy.peer_gone or waited_ns > POLICY_START_S * 1e9:
-                    self._bring_to_rest("stop", "the policy did not start")
                     return "policy_never_started"
-        self._bring_to_rest("stop", "stop was requested")
-        return "robot_gone" if self._link.peer_gone else "stopped"
+        return "stopped"
 
     def tick(self) -> Decision:
         """One period: state, answer, guard, command."""
@@ -147,7 +159,7 @@ class Writer:
     def _first_state(self) -> None:
         self._link.wait(self._contract.control_dt_s)
         for message in self._link.drain():
-            if isinstance(message, StateMessage) and not self._violation(message):
+            if isinstance(message, StateMessage) and not self._rejected(message):
                 self._take(message)
                 self._first = message
                 self.rate.start(self._clock.now_ns() + self._answer_budget_ns)
@@ -168,8 +180,7 @@ class Writer:
         self.rate.shift(self._clock.now_ns() + self._answer_budget_ns - self.rate.deadline_ns)
         self._take(newest)
         # what cannot be believed must not get into the policy's memory
-        if self._violation(newest):
-            self.record.rejected_states += 1
+        if self._rejected(newest):
             return False
         self._policy.send(newest)
         self._asked_sequence = newest.sequence
@@ -181,8 +192,12 @@ class Writer:
             self._answer = None
         self._state = state
 
-    def _violation(self, state: StateMessage) -> str:
-        return self._layout.violation(self._layout.unpack(state.values))
+    def _rejected(self, state: StateMessage) -> bool:
+        violation = self._layout.violation(self._layout.unpack(state.values))
+        if violation:
+            self.record.rejected_states += 1
+            self.record.last_rejection = violation
+        return bool(violation)
 
     def _await_answer(self) -> bool:
         """Wait for the answer to the newest state; False when it did not come by the deadline."""
@@ -233,9 +248,9 @@ class Writer:
             self._on_fault(decision.fault)
         return decision
 
-    def _bring_to_rest(self, cause: str, detail: str) -> None:
+    def _bring_to_rest(self, why: str) -> None:
         """Take the authority from the policy and send until the safe action is reached; bounded in time."""
-        self._guard.trip(self._clock.now_ns() * 1e-9, cause, detail)
+        self._guard.trip(self._clock.now_ns() * 1e-9, "stop", why)
         safe = self._contract.limits.safe_action
         until_ns = self._clock.now_ns() + round(STOP_RAMP_S * 1e9)
         before: np.ndarray | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bedplate.report.figures import short
+from bedplate.report.figures import age, exact
 from bedplate.report.markup import Html, facts, join, not_measured, table, tag
 from bedplate.report.reader import Facts, Material
 
@@ -60,14 +60,14 @@ def contract(material: Material) -> Html:
 def _signal(signal: Facts) -> list[Html | str]:
     names = [element.text() for element in signal.list("components")]
     shown = ", ".join(names) if len(names) <= 4 else f"{names[0]} … {names[-1]}"
-    age_s, rate_hz = signal.number("max_age_s"), signal.number("rate_hz")
+    rate_hz = signal.number("rate_hz")
     return [
         tag("b", signal.text("name")),
         join([f"{len(names)}: ", tag("small", shown)]),
         signal.text("unit"),
         signal.text("frame") or "-",
-        f"{short(signal.number('low'))} to {short(signal.number('high'))}",
-        f"{1e3 * age_s:,.0f} ms" if age_s is not None else "-",
+        f"{exact(signal.number('low'))} to {exact(signal.number('high'))}",
+        age(signal.number("max_age_s")),
         f"{rate_hz:g} Hz" if rate_hz is not None else "-",
     ]
 
@@ -77,17 +77,17 @@ def _channels(limits: Facts) -> list[list[Html | str]]:
     rows: list[list[Html | str]] = []
     for index, limit in enumerate(limits.list("channels")):
         position, effort = limit.at("position"), limit.at("effort")
-        bound = f"{short(position.number('low'))} to {short(position.number('high'))}" if position else "-"
+        bound = f"{exact(position.number('low'))} to {exact(position.number('high'))}" if position else "-"
         rows.append(
             [
                 tag("b", limit.text("channel")),
                 limit.text("unit"),
-                short(limit.number("low")),
-                short(limit.number("high")),
-                short(limit.number("rate_per_s")),
+                exact(limit.number("low")),
+                exact(limit.number("high")),
+                exact(limit.number("rate_per_s")),
                 f"{bound} ({position.text('signal')})" if position else bound,
-                short(effort.number("high")) if effort else "-",
-                short(safe[index]) if index < len(safe) else "-",
+                exact(effort.number("high")) if effort else "-",
+                exact(safe[index]) if index < len(safe) else "-",
             ]
         )
     return rows

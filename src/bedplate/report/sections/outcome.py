@@ -43,8 +43,11 @@ def outcome(material: Material) -> Html:
 def _lead(evaluation: Facts) -> str:
     episodes = evaluation.text("episodes")
     clamp = evaluation.number("guard", "clamp_rate")
-    text = f"{episodes} worlds that the policy was never trained on, each run once, with deterministic actions and the guard"
-    text += " in the loop; the guarded figure counts. Intervals are Wilson's, 95 %."
+    text = f"{episodes} worlds that the policy was never trained on, each run once, with deterministic actions and the "
+    text += (
+        "guard in the loop; the guarded figure counts. Intervals are Wilson's, 95 %; other figures are medians with "
+    )
+    text += "quartiles."
     if clamp is not None:
         text += f" The guard changed {percent(clamp)} of all commands."
     return text
@@ -115,8 +118,8 @@ def _worlds(material: Material) -> Html:
         (name.replace("_", " ").capitalize(), value.text() or str(value.value))
         for name, value in evaluation.items("difficulty")
     ]
-    randomised = evaluation.at("randomisation").value
-    rows.append(("Randomisation", {True: "on", False: "off"}.get(randomised, "not recorded")))
+    randomised = {"True": "on", "False": "off"}.get(evaluation.text("randomisation"), "not recorded")
+    rows.append(("Randomisation", randomised))
     worlds = evaluation.at("worlds")
     rows.append(
         ("World seed", f"{worlds.text('seed')}, split {worlds.text('split')}, version {worlds.text('version')}")

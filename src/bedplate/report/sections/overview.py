@@ -37,7 +37,7 @@ def _cards(material: Material) -> list[Html]:
     return [
         _card("Success", percent(evaluation.number("success", "rate")), interval(evaluation.at("success")) or worlds),
         _card("Collisions", percent(evaluation.number("collisions", "rate")), interval(evaluation.at("collisions"))),
-        _card("Env steps/s, learning", whole(material.manifest.number("steps_per_s")), f"trained {trained}"),
+        _card("Env steps/s", whole(material.manifest.number("steps_per_s")), f"with learning, {trained}"),
         _card(
             "Parity error",
             short(verification.number("parity", "max_error"), 2),
@@ -49,7 +49,7 @@ def _cards(material: Material) -> list[Html]:
             whole(serve.number("deadline_misses")),
             f"in {serve.text('ticks')} commands" if serve else "",
         ),
-        _card("Guard trips", whole(trips), "latched faults, real time" if serve else ""),
+        _card("Guard trips", whole(trips), "latched faults" if serve else ""),
     ]
 
 

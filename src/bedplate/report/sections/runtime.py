@@ -71,7 +71,7 @@ def loop(material: Material) -> Html:
 def _percentiles(latency: Facts) -> Html:
     cells = [microseconds(latency.number(key)) for _, key in PERCENTILES]
     calls = whole(latency.number("n"))
-    return table([*(name for name, _ in PERCENTILES), "Samples"], [[*cells, calls]], numeric=range(5))
+    return table([*(name for name, _ in PERCENTILES), "Samples"], [[*cells, calls]], numeric=range(1, 5), narrow=True)
 
 
 def _histogram(title: str, bins: list[Facts], latency: Facts) -> Html | None:

@@ -16,9 +16,9 @@ from bedplate.tasks.spec import Action, Memory, Signals
 class CorrectedServo(Action):
     """Joint velocity = servo + correction, moved by a bounded amount per control step from memory "commanded".
 
-    A policy that gives zeros is the servo; one that gives the servo's opposite stands still. All of it is inside the
-    exported graph, so that the guard's velocity and rate rules have nothing to do while all is well. (Residual policy
-    learning: Johannink et al., ICRA 2019.)
+    A policy that gives zeros is the servo; near the target its corrections lose strength, see Servo.authority. All of
+    it is inside the exported graph, so that the guard's velocity and rate rules have nothing to do while all is well.
+    (Residual policy learning: Johannink et al., ICRA 2019.)
 
     Attributes:
         servo: the motion to correct; None leaves all of it to the policy.
@@ -31,9 +31,11 @@ class CorrectedServo(Action):
     def to_command(self, action: Tensor, signals: Signals, memory: Memory, limits: Limits) -> Tensor:
         """Turn a policy output into a command; see Action.to_command."""
         top = torch.tensor(self.high)
-        wanted = top * action.clamp(-1.0, 1.0)
+        wanted = action.clamp(-1.0, 1.0)
         if self.servo is not None:
-            wanted = wanted + top * self.servo.action(signals)
+            pose = self.servo.chain.pose(signals["joint_position"])
+            wanted = self.servo.action_at(pose, signals) + self.servo.authority(pose, signals) * wanted
+        wanted = top * wanted
         bound = torch.tensor([channel.high for channel in limits.channels])
         last, slew = memory["commanded"], torch.tensor(self.slew)
         wanted = torch.minimum(torch.maximum(wanted, -bound), bound)

@@ -54,11 +54,12 @@ class Observer:
 
     def _reach(self, signals: Signals, memory: Memory) -> Tensor:
         pose = self.chain.pose(signals["joint_position"])
-        axis = signals["target_axis"]
-        error, turn = signals["target_position"] - pose.tip, turning(pose.axis, axis)
+        target, axis = signals["target_position"].double(), signals["target_axis"].double()
+        obstacle, half = signals["obstacle_position"].double(), signals["obstacle_size"].double()
+        error, turn = target - pose.tip, turning(pose.axis, axis)
         distance = error.norm(dim=1, keepdim=True)
         angle = turn.norm(dim=1, keepdim=True)
-        gap, normal = box_gap(pose.points, signals["obstacle_position"], signals["obstacle_size"])
+        gap, normal = box_gap(pose.points, obstacle, half)
         return torch.cat(
             [
                 # where the tip is and where it has to go
@@ -75,11 +76,11 @@ class Observer:
                 self._push(pose, gap, normal),
                 gap.clamp(max=FAR_M),
                 pose.points[:, :, 2],
-                (signals["obstacle_position"] - pose.tip).clamp(-1.0, 1.0),
-                signals["obstacle_size"],
+                (obstacle - pose.tip).clamp(-1.0, 1.0),
+                half,
             ],
             dim=1,
-        )
+        ).float()
 
     def _push(self, pose: Pose, gap: Tensor, normal: Tensor) -> Tensor:
         """Joint direction that moves the points of the arm away from the obstacle: (n, num_joints)."""

@@ -46,7 +46,7 @@ def detour(tip: Tensor, target: Tensor, centre: Tensor, radius: Tensor, lift_m: 
     barred = (aside.norm(dim=1, keepdim=True) < radius) & (along > 0.0) & (along < length)
 
     # sideways from the ball's centre, across the line
-    aside = aside + lift_m * torch.tensor([0.0, 0.0, 1.0])
+    aside = aside + lift_m * torch.tensor([0.0, 0.0, 1.0], dtype=tip.dtype)
     aside = aside - (aside * ahead).sum(dim=1, keepdim=True) * ahead
     beside = centre + aside / (aside.norm(dim=1, keepdim=True) + 1e-6) * radius
     return torch.where(barred, beside, target)

@@ -1,6 +1,7 @@
 """Forward kinematics and Jacobian of a serial arm in torch: only operations that ONNX has.
 
 Positions are in the base frame: its origin is the body that carries the first joint, its axes are the world's.
+Everything is float64, so that runtimes whose sums run in another order agree to the last digit of the float32 command.
 """
 
 from __future__ import annotations
@@ -76,8 +77,8 @@ class Chain:
             frame = _frame_along(data.xaxis[i])
             self._links.append(
                 _Link(
-                    rotation=_float32(rotation.T @ frame),
-                    offset=_float32(rotation.T @ (data.xanchor[i] - origin)),
+                    rotation=_double(rotation.T @ frame),
+                    offset=_double(rotation.T @ (data.xanchor[i] - origin)),
                     slide=bool(model.jnt_type[i] == mujoco.mjtJoint.mjJNT_SLIDE),
                     zero=float(model.qpos0[model.jnt_qposadr[i]]),
                 )
@@ -87,12 +88,13 @@ class Chain:
 
         # the tip, fixed to the last joint frame
         tip = data.site(site)
-        self._tip = _float32(rotation.T @ (tip.xpos - origin))
-        self._axis = _float32(rotation.T @ tip.xmat.reshape(3, 3)[:, 2])
+        self._tip = _double(rotation.T @ (tip.xpos - origin))
+        self._axis = _double(rotation.T @ tip.xmat.reshape(3, 3)[:, 2])
         origins.append(tip.xpos.copy())
         steps = np.linalg.norm(np.diff(origins[1:], axis=0), axis=1)
         slides = sum(float(np.abs(model.jnt_range[i]).max()) for i in ids if model.jnt_type[i] == 2)
         self.reach_m = float(steps.sum() + slides)
+        self._slides = _double([1.0 if link.slide else 0.0 for link in self._links])
         self._fractions = self._spread(origins)
         self.num_points = len(self._fractions)
 
@@ -109,10 +111,10 @@ class Chain:
         return points
 
     def pose(self, q: Tensor) -> Pose:
-        """The arm at joint positions `q` (n, num_joints), in rad or m."""
-        n = q.shape[0]
-        rotation = torch.eye(3).expand(n, 3, 3)
-        origin = torch.zeros(n, 3)
+        """The arm at joint positions `q` (n, num_joints), in rad or m, of any precision."""
+        n, q = q.shape[0], q.double()
+        rotation = torch.eye(3, dtype=torch.float64).expand(n, 3, 3)
+        origin = torch.zeros(n, 3, dtype=torch.float64)
         anchors, axes = [], []
         for k, link in enumerate(self._links):
             origin = origin + rotation @ link.offset
@@ -150,18 +152,17 @@ class Chain:
         lever = points[:, :, None] - pose.anchors[:, None]
         axes = pose.axes[:, None].expand_as(lever)
         turn = torch.linalg.cross(axes, lever)
-        slide = torch.tensor([1.0 if link.slide else 0.0 for link in self._links])[None, None, :, None]
+        slide = self._slides[:, None]
         moved = turn * (1.0 - slide) + axes * slide
         return moved if last_joint is None else moved * last_joint[None, :, :, None]
 
     def moved_by(self) -> Tensor:
-        """(num_points, num_joints) float32: 1 where the joint moves the point of a Pose."""
-        return torch.tensor([[1.0 if j <= k else 0.0 for j in range(len(self._links))] for k, _ in self._fractions])
+        """(num_points, num_joints) float64: 1 where the joint moves the point of a Pose."""
+        return _double([[1.0 if j <= k else 0.0 for j in range(len(self._links))] for k, _ in self._fractions])
 
     def axis_jacobian(self, pose: Pose) -> Tensor:
         """Angular velocity of the tip per joint speed: (n, num_joints, 3)."""
-        slide = torch.tensor([1.0 if link.slide else 0.0 for link in self._links])[None, :, None]
-        return pose.axes * (1.0 - slide)
+        return pose.axes * (1.0 - self._slides[:, None])
 
 
 def _frame_along(axis: np.ndarray) -> np.ndarray:
@@ -172,5 +173,5 @@ def _frame_along(axis: np.ndarray) -> np.ndarray:
     return np.column_stack([x, np.cross(axis, x), axis])
 
 
-def _float32(array: np.ndarray) -> Tensor:
-    return torch.tensor(np.asarray(array), dtype=torch.float32)
+def _double(array: np.ndarray | list) -> Tensor:
+    return torch.tensor(np.asarray(array), dtype=torch.float64)

@@ -19,6 +19,8 @@ from bedplate.tasks.spec import Signals
 DAMPING, AXIS_WEIGHT_M, GAIN_HZ = 0.05, 0.3, 4.0
 # farthest that the tip is drawn at once, and the detour; chosen on 200 training worlds
 LEASH_M, DETOUR_MARGIN_M, DETOUR_LIFT_M, BOX_TO_BALL = 0.25, 0.15, 0.05, 0.8
+# nearer than this a correction loses its strength, down to a least share: the last centimetre is the servo's
+NEAR_M, NEAR_RAD, LEAST_AUTHORITY = 0.1, 0.5, 0.1
 
 
 @dataclass(frozen=True)
@@ -34,18 +36,26 @@ class Servo:
     speed: tuple[float, ...]
 
     def action(self, signals: Signals) -> Tensor:
-        """Joint speeds (n, num_joints) in [-1, 1], as shares of `speed`; the fastest joint slows the others down."""
+        """Joint speeds (n, num_joints) float32 in [-1, 1], as shares of `speed`; the fastest joint slows the others down."""
         return self.action_at(self.chain.pose(signals["joint_position"]), signals)
 
     def action_at(self, pose: Pose, signals: Signals) -> Tensor:
         """The same for a pose that is known already."""
-        half = signals["obstacle_size"]
+        target, axis = signals["target_position"].double(), signals["target_axis"].double()
+        obstacle, half = signals["obstacle_position"].double(), signals["obstacle_size"].double()
         radius = BOX_TO_BALL * half.norm(dim=1, keepdim=True) + DETOUR_MARGIN_M
-        aim = detour(pose.tip, signals["target_position"], signals["obstacle_position"], radius, DETOUR_LIFT_M)
+        aim = detour(pose.tip, target, obstacle, radius, DETOUR_LIFT_M)
         error = aim - pose.tip
         error = error / (error.norm(dim=1, keepdim=True) / LEASH_M).clamp(min=1.0)
-        speed = GAIN_HZ * self._step(pose, error, turning(pose.axis, signals["target_axis"])) / torch.tensor(self.speed)
-        return speed / speed.abs().amax(dim=1, keepdim=True).clamp(min=1.0)
+        step = self._step(pose, error, turning(pose.axis, axis))
+        speed = GAIN_HZ * step / torch.tensor(self.speed, dtype=torch.float64)
+        return (speed / speed.abs().amax(dim=1, keepdim=True).clamp(min=1.0)).float()
+
+    def authority(self, pose: Pose, signals: Signals) -> Tensor:
+        """How much of a correction counts at this pose: (n, 1) float32 from LEAST_AUTHORITY at the target to 1."""
+        distance = (signals["target_position"].double() - pose.tip).norm(dim=1, keepdim=True)
+        angle = turning(pose.axis, signals["target_axis"].double()).norm(dim=1, keepdim=True)
+        return torch.maximum(distance / NEAR_M, angle / NEAR_RAD).clamp(LEAST_AUTHORITY, 1.0).float()
 
     def _step(self, pose: Pose, error: Tensor, turn: Tensor) -> Tensor:
         """Joint step J^T (J J^T + d^2 I)^-1 e, with J and e of tip position and, weighted, approach axis."""
@@ -55,5 +65,5 @@ class Servo:
         angular = angular - (angular @ pose.axis[:, :, None]) * pose.axis[:, None]
         jacobian = torch.cat([linear, AXIS_WEIGHT_M * angular], dim=2)
         wanted = torch.cat([error, AXIS_WEIGHT_M * turn], dim=1)[:, :, None]
-        square = jacobian.transpose(1, 2) @ jacobian + DAMPING**2 * torch.eye(6)
+        square = jacobian.transpose(1, 2) @ jacobian + DAMPING**2 * torch.eye(6, dtype=torch.float64)
         return (jacobian @ solve(square, wanted))[:, :, 0]
