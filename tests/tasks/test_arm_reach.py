@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 import torch
 
+from bedplate.core.check import Status
 from bedplate.core.errors import BedplateError
+from bedplate.envs.lint import lint_task
 from bedplate.envs.vec_env import TaskVecEnv
 from bedplate.tasks.arm_reach import arm_reach
 from bedplate.tasks.arm_reach.geometry import box_gap, detour, solve, turning
@@ -291,12 +293,16 @@ def test_doing_nothing_useful_earns_nothing(task: Task) -> None:
                 wanted[:] = 0.5 * float(np.sin(2 * np.pi * tick / 50))
             if policy == "circle":
                 wanted[:, 0] = 0.6
-            base = task.action.servo.action(env.signals) if task.action.servo else torch.zeros(24, 7)
-            for episode in env.step(wanted - base).episodes:
+            for episode in env.step(task.action.alone(wanted, env.signals)).episodes:
                 returns.setdefault(episode.env_id, episode.ret)
         assert len(returns) == 24
         assert np.mean(list(returns.values())) < 0, policy
         env.close()
+
+
+def test_lint_finds_no_fault(task: Task) -> None:
+    failed = [finding for finding in lint_task(task, worlds=16) if finding.status in (Status.FAIL, Status.CRASH)]
+    assert failed == []
 
 
 def test_contract_is_complete_and_follows_the_arm(task: Task) -> None:

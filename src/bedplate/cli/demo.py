@@ -7,8 +7,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -24,7 +22,6 @@ if TYPE_CHECKING:
     from bedplate.learn.config import RunConfig
     from bedplate.learn.training import TrainResult
     from bedplate.runs.layout import Run
-    from bedplate.runtime.telemetry import ServeReport
     from bedplate.runtime.verification import Verification
 
 RECIPE = "demo"
@@ -40,7 +37,7 @@ class DemoResult:
     trained: TrainResult
     evaluation: Evaluation
     verification: Verification
-    served: ServeReport
+    served: dict[str, Any]
     seconds: float
 
 
@@ -73,7 +70,6 @@ def demo(
 def _whole_way(config: RunConfig, run: Run, episodes: int, seconds: float, stop: StopRequest) -> DemoResult:
     from bedplate.bundle.bundle import read_bundle
     from bedplate.cli.evaluate import progress_bar as evaluation_bar
-    from bedplate.cli.report import write_report
     from bedplate.cli.train import progress_bar as training_bar
     from bedplate.core.files import write_json
     from bedplate.evaluate.evaluation import Plan, evaluate
@@ -81,7 +77,8 @@ def _whole_way(config: RunConfig, run: Run, episodes: int, seconds: float, stop:
     from bedplate.evaluate.sources import open_source
     from bedplate.export.run import export_run
     from bedplate.learn.training import train
-    from bedplate.runs.layout import BUNDLE, SERVE, VERIFICATION
+    from bedplate.report.html import write_report
+    from bedplate.runs.layout import BUNDLE, VERIFICATION
     from bedplate.runtime.verification import verify
 
     start_s = time.perf_counter()
@@ -103,43 +100,51 @@ def _whole_way(config: RunConfig, run: Run, episodes: int, seconds: float, stop:
 
     render.show_note(f"drive the simulated robot for {seconds:g} s")
     served = _drive(config, run, seconds)
-    served.write(run.path(SERVE))
     write_report(run)
     return DemoResult(trained, evaluation, verification, served, time.perf_counter() - start_s)
 
 
-def _drive(config: RunConfig, run: Run, seconds: float) -> ServeReport:
-    """Serve the run's bundle to a simulated robot in a process of its own."""
-    from bedplate.bundle.bundle import read_bundle
-    from bedplate.runs.layout import BUNDLE
-    from bedplate.runtime.session import serve
+def _drive(config: RunConfig, run: Run, seconds: float) -> dict[str, Any]:
+    """Serve the run's bundle to a simulated robot, each in a process of its own; returns the serve report.
+
+    Raises:
+        BedplateError: the robot was not driven to the end; says why.
+    """
+    from bedplate.core.files import read_json
+    from bedplate.runs.layout import BUNDLE, SERVE
 
     with tempfile.TemporaryDirectory(prefix="bedplate-") as folder:
-        url = f"unix://{folder}/robot.sock"
-        with _robot(config, url, seconds + ROBOT_START_S):
-            served, died = serve(read_bundle(run.path(BUNDLE)), url, seconds, wait_s=ROBOT_START_S)
-    if died:
-        raise BedplateError(
-            f"the policy process ended: {died}", "a policy that answers", f"bedplate verify {run.folder}/bundle"
+        link = ["--link", f"unix://{folder}/robot.sock"]
+        settings = [f"--set=task.{key}={value}" for key, value in config.task.params.items()]
+        robot = _start(["robot", config.task.name, *link, *settings, "--seconds", str(seconds + ROBOT_START_S)])
+        writer = _start(
+            ["serve", str(run.path(BUNDLE)), *link, "--wait", str(ROBOT_START_S), "--seconds", str(seconds)]
         )
-    return served
-
-
-@contextmanager
-def _robot(config: RunConfig, url: str, seconds: float) -> Iterator[None]:
-    settings = [f"--set=task.{key}={value}" for key, value in config.task.params.items()]
-    argv = [sys.executable, "-m", "bedplate.cli", "robot", config.task.name, "--link", url, "--seconds", str(seconds)]
-    # its own lines would break the table
-    process = subprocess.Popen([*argv, *settings, "--json"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    try:
-        yield
-    finally:
-        process.terminate()
         try:
-            process.wait(5.0)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+            _, complaint = writer.communicate(timeout=2 * ROBOT_START_S + seconds)
+        finally:
+            for process in (writer, robot):
+                _end(process)
+    report: dict[str, Any] = read_json(run.path(SERVE)) if run.path(SERVE).exists() else {}
+    # a latched fault is a result, and the table shows it; anything else is not
+    if writer.returncode and not report.get("faults"):
+        raise BedplateError(f"the robot was not driven: {complaint.strip()}", "a run to the end", "see the lines above")
+    return report
+
+
+def _start(command: list[str]) -> subprocess.Popen[str]:
+    argv = [sys.executable, "-m", "bedplate.cli", *command, "--json"]
+    return subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    """Stop a process, and wait until it is gone."""
+    process.terminate()
+    try:
+        process.communicate(timeout=5.0)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.communicate()
 
 
 def _make_room(run: Run) -> None:
@@ -154,8 +159,7 @@ def _make_room(run: Run) -> None:
 def closing_rows(result: DemoResult) -> list[tuple[str, Any]]:
     """The closing table: what was measured, in the order of the stages."""
     guarded, served = result.evaluation.guarded, result.served
-    faults = len(served.faults)
-    trips = sum(count for rule, count in served.interventions.items() if rule != "wait")
+    trips = sum(served["interventions"].values())
     clamp = guarded.guard.clamp_rate if guarded.guard is not None else float("nan")
     baseline = result.evaluation.baseline
     rows: list[tuple[str, Any]] = [
@@ -167,10 +171,10 @@ def closing_rows(result: DemoResult) -> list[tuple[str, Any]]:
     rows += [
         ("env steps/s, learning included", f"{result.trained.steps_per_s:,.0f}"),
         ("parity error of the bundle", f"{result.verification.parity.max_error:.2g}"),
-        ("loop rate", f"{served.rate_hz:.2f} Hz of {1.0 / served.control_dt_s:g} Hz"),
-        ("deadline misses", f"{served.deadline_misses} of {served.ticks}"),
+        ("loop rate", f"{served['rate_hz']:.2f} Hz of {1.0 / served['control_dt_s']:g} Hz"),
+        ("deadline misses", f"{served['deadline_misses']} of {served['ticks']}"),
         ("guard in the evaluation", f"changed {clamp:.1%} of the commands"),
-        ("guard on the robot", f"{trips} interventions, {faults} faults"),
+        ("guard on the robot", f"{trips} interventions, {len(served['faults'])} faults"),
         ("time of the whole demo", f"{result.seconds:.0f} s"),
     ]
     return rows

@@ -80,7 +80,7 @@ def _build(name: str, settings: list[str]) -> Task:
     """The task `name` with the arguments of `--set task.KEY=VALUE`."""
     import yaml
 
-    from bedplate.tasks import TASKS
+    from bedplate.tasks import make_task
 
     params: dict[str, Any] = {}
     for setting in settings:
@@ -92,14 +92,7 @@ def _build(name: str, settings: list[str]) -> Task:
             params[argument] = yaml.safe_load(text)
         except yaml.YAMLError as error:
             raise BedplateError(f"--set {setting!r}: the value is not YAML", "a number, a word, or [a, b]") from error
-    factory = TASKS.load(name)
-    try:
-        task: Task = factory(**params)
-    except TypeError as error:
-        raise BedplateError(
-            f"task {name!r} refuses its arguments {sorted(params)}: {error}", f"arguments of {name}"
-        ) from error
-    return task
+    return make_task(name, params)
 
 
 def _show(summary: dict[str, Any], as_json: bool) -> None:

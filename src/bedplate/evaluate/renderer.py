@@ -21,6 +21,7 @@ BORDER = 4
 FPS = 15
 MAX_SPEED = 8
 TRAIL_POINTS = 40
+BACKGROUND = (238, 241, 244)
 
 
 def main(folder: Path, budget_s: float) -> None:
@@ -82,7 +83,10 @@ class _View:
         pose(self.model, self.data, record["qpos"][step], record["mocap"][step] if self.model.nmocap else None)
         self.renderer.update_scene(self.data, self.camera)
         _mark(self.renderer.scene, record, step, self.mark_m)
-        picture = _framed(self.renderer.render(), record, step, ended)
+        image = self.renderer.render().copy()
+        # a model without a sky has nothing behind it: pixels that are exactly black
+        image[(image == 0).all(axis=2)] = BACKGROUND
+        picture = _framed(image, record, step, ended)
         if ended:
             self.last = picture
         return picture
@@ -131,13 +135,13 @@ def _camera(model: mujoco.MjModel, records: list[Any]) -> tuple[mujoco.MjvCamera
     spans = high - low
     camera = mujoco.MjvCamera()
     camera.lookat[:] = (low + high) / 2
-    flat = max(spans[:2]) > 4 * spans[2]
+    flat = max(spans[:2]) > 3 * spans[2]
     camera.azimuth, camera.elevation = (90.0, -62.0) if flat else (125.0, -22.0)
     # fit the box into the vertical field of view
     tan = math.tan(math.radians(float(model.vis.global_.fovy)) / 2)
     depth = spans[1] if flat else spans[2]
     across = spans[0] if flat else float(np.hypot(spans[0], spans[1]))
-    camera.distance = max(depth, across * HEIGHT / WIDTH) / (2 * tan) + (0.1 if flat else 0.4) * max(spans[:2])
+    camera.distance = max(depth, across * HEIGHT / WIDTH) / (2 * tan) + (0.1 if flat else 0.3) * max(spans[:2])
     return camera, 0.011 * float(spans.max())
 
 

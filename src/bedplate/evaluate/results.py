@@ -128,7 +128,7 @@ def episode_arrays(episodes: Sequence[Episode]) -> dict[str, np.ndarray]:
 def npz_bytes(arrays: Mapping[str, np.ndarray]) -> bytes:
     """The arrays as the content of an .npz file; it holds no pickles."""
     buffer = io.BytesIO()
-    np.savez_compressed(buffer, **arrays)
+    np.savez_compressed(buffer, **dict(arrays))  # type: ignore[arg-type]
     return buffer.getvalue()
 
 

@@ -37,7 +37,7 @@ def draw_trajectories(worlds: Sequence[WorldRecord], chosen: Sequence[int]) -> b
     panels = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True).ravel()
 
     for panel, record, index in zip(panels, records, chosen, strict=False):
-        _draw_world(panel, record, axes)
+        _draw_world(panel, record, axes, low, high)
         panel.set_title(f"world {index}: {record.ending}, {record.duration_s:.1f} s", fontsize=9, loc="left")
         panel.set_xlim(low[0], high[0])
         panel.set_ylim(low[1], high[1])
@@ -55,11 +55,14 @@ def draw_trajectories(worlds: Sequence[WorldRecord], chosen: Sequence[int]) -> b
     return buffer.getvalue()
 
 
-def _draw_world(panel: Any, record: WorldRecord, axes: tuple[int, int]) -> None:
+def _draw_world(panel: Any, record: WorldRecord, axes: tuple[int, int], low: np.ndarray, high: np.ndarray) -> None:
     """The scene at the start of the episode, then the path with its start (ring), end (dot) and goal (star)."""
     from matplotlib.patches import Polygon
 
     for outline in scene_outlines(record, axes):
+        # a floor or a table below everything would only grey the panel
+        if (outline.min(axis=0) <= low).all() and (outline.max(axis=0) >= high).all():
+            continue
         panel.add_patch(Polygon(outline, facecolor="#d5dae0", edgecolor="#aab2bb", linewidth=0.5))
     path, colour = np.asarray(record.path)[:, axes], colour_of(record.ending)
     if max(axes) < len(record.goal):

@@ -40,7 +40,7 @@ def tag(name: str, /, *children: Child | Iterable[Child], **attributes: str | in
 
 def join(children: Iterable[Child | Iterable[Child]]) -> Html:
     """Pieces one after the other, nested lists flattened, text escaped."""
-    out = []
+    out: list[str] = []
     for child in children:
         if child is None:
             continue

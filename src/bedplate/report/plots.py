@@ -101,14 +101,16 @@ def interval_bar(rate: float, low: float, high: float) -> Html:
     """A rate between 0 and 1 as a bar with its interval as whiskers."""
     width, height = 160, 14
     axis, middle = _Axis(0.0, 1.0, 1, width - 1), height / 2
-    bar = {"y": middle - 3, "height": 6, "x": axis.at(0)}
-    whisker = {"stroke": "#173f3f", "stroke_width": 1.5}
-    ends = [tag("line", x1=x, x2=x, y1=middle - 5, y2=middle + 5, **whisker) for x in (axis.at(low), axis.at(high))]
+    whisker = "#173f3f"
+    ends = [
+        tag("line", x1=x, x2=x, y1=middle - 5, y2=middle + 5, stroke=whisker, stroke_width=1.5)
+        for x in (axis.at(low), axis.at(high))
+    ]
     return tag(
         "svg",
-        tag("rect", **bar, width=axis.at(1) - axis.at(0), fill="#e8ecef", rx=2),
-        tag("rect", **bar, width=axis.at(rate) - axis.at(0), fill="#5fa8a8", rx=2),
-        tag("line", x1=axis.at(low), x2=axis.at(high), y1=middle, y2=middle, **whisker),
+        tag("rect", x=axis.at(0), y=middle - 3, height=6, width=axis.at(1) - axis.at(0), fill="#e8ecef", rx=2),
+        tag("rect", x=axis.at(0), y=middle - 3, height=6, width=axis.at(rate) - axis.at(0), fill="#5fa8a8", rx=2),
+        tag("line", x1=axis.at(low), x2=axis.at(high), y1=middle, y2=middle, stroke=whisker, stroke_width=1.5),
         ends,
         viewBox=f"0 0 {width} {height}",
         class_="interval",

@@ -40,3 +40,7 @@ class CorrectedServo(Action):
         last, slew = memory["commanded"], torch.tensor(self.slew)
         wanted = torch.minimum(torch.maximum(wanted, -bound), bound)
         return torch.minimum(torch.maximum(wanted, last - slew), last + slew)
+
+    def alone(self, action: Tensor, signals: Signals) -> Tensor:
+        """The policy output that cancels the servo; exact where corrections have full strength. See Action.alone."""
+        return action if self.servo is None else action - self.servo.action(signals)
