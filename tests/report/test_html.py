@@ -195,7 +195,7 @@ def test_other_worlds_than_the_standard_ones_are_said_in_so_many_words(make_run,
     assert "standard worlds" not in _page(make_run(values)).text
     config = "task: {name: nav_lidar, params: {obstacles: [6, 10]}}\nexpected: {note: The demo uses simpler worlds.}\n"
     text = _page(make_run(values, config=config)).text
-    assert "These are not the task's standard worlds: the recipe sets obstacles = [6, 10]." in text
+    assert "This is not the task in its standard form: the recipe sets obstacles = [6, 10]." in text
     assert "The demo uses simpler worlds." in text
 
 

@@ -61,8 +61,8 @@ def _banner(material: Material) -> Html | None:
     if params:
         changed = ", ".join(f"{name} = {value.value}" for name, value in params)
         texts.append(
-            f"These are not the task's standard worlds: the recipe sets {changed}. "
-            "A rate on these worlds is not a rate on the standard ones."
+            f"This is not the task in its standard form: the recipe sets {changed}. "
+            "A rate measured here is not a rate on the standard worlds."
         )
     if material.evaluation.at("randomisation").value is False:
         texts.append("Randomisation was off: noise, delays and varied physics are not part of this result.")

@@ -1,0 +1,1 @@
+"""What `bedplate bench` drives. Run from a source checkout; peers come with the extra "bench"."""
