@@ -41,7 +41,10 @@ def test_finishing_keeps_what_was_recorded(tmp_path):
 )
 def test_a_change_is_named_with_both_values(part, value, line):
     now = current()
-    recorded = {**now, part: {**now[part], **value} if isinstance(value, dict) and isinstance(now[part], dict) else value}
+    recorded = {
+        **now,
+        part: {**now[part], **value} if isinstance(value, dict) and isinstance(now[part], dict) else value,
+    }
     changes = compare(recorded, now)
     assert any(change.startswith(line) for change in changes), changes
 
@@ -54,9 +57,7 @@ def test_what_cannot_change_a_result_is_not_compared():
 def test_git_state_tells_a_clean_tree_from_an_edited_one(tmp_path):
     assert git_state(tmp_path) == "not a git work tree"
     for argv in (["init", "-q"], ["commit", "-q", "--allow-empty", "-m", "x"]):
-        subprocess.run(
-            ["git", "-c", "user.name=t", "-c", "user.email=t@example.org", *argv], cwd=tmp_path, check=True
-        )
+        subprocess.run(["git", "-c", "user.name=t", "-c", "user.email=t@example.org", *argv], cwd=tmp_path, check=True)
     (tmp_path / "file").write_text("a")
     subprocess.run(["git", "add", "file"], cwd=tmp_path, check=True)
     state = git_state(tmp_path)

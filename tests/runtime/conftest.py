@@ -21,6 +21,8 @@ from bedplate.bundle.contract import (
 )
 from bedplate.bundle.golden import Golden
 from bedplate.core.limits import ChannelLimits, EffortLimit, Limits, PositionLimit, SafeAction
+from bedplate.runtime.decision import Decision
+from bedplate.runtime.guard import ReferenceGuard
 
 PERIOD_S = 0.02
 
@@ -162,3 +164,48 @@ def bundle(bundle_with: Callable[..., Bundle]) -> Bundle:
 def nan_policy() -> bytes:
     """A policy whose command is NaN while a goal is above 4."""
     return make_policy(not_finite_beyond=4.0)
+
+
+class GuardedWorld:
+    """Calls a guard once per period with inputs that are fine unless a test says otherwise."""
+
+    def __init__(self, contract: Contract, guard_settings: GuardSettings | None = None) -> None:
+        self.guard = ReferenceGuard(contract, guard_settings or GuardSettings())
+        self.now_s = 100.0
+        self.signals = {name: np.zeros(2) for name in ("position", "goal", "effort")}
+        self.last = np.zeros(2)
+
+    def tick(
+        self,
+        command: list[float] | None = None,
+        *,
+        dt_s: float = PERIOD_S,
+        state_age_s: float | list[float] = 0.0,
+        action_age_s: float = 0.0,
+    ) -> Decision:
+        self.now_s += dt_s
+        stamps = self.now_s - np.array(state_age_s)
+        decision = self.guard.filter(
+            self.now_s,
+            stamps.tolist(),
+            self.signals,
+            self.now_s - action_age_s,
+            None if command is None else np.array(command),
+        )
+        self.last = decision.command
+        return decision
+
+    def run_in(self, command: list[float], ticks: int = 50) -> Decision:
+        for _ in range(ticks):
+            decision = self.tick(command)
+        return decision
+
+
+@pytest.fixture(scope="session")
+def make_world() -> type[GuardedWorld]:
+    return GuardedWorld
+
+
+@pytest.fixture
+def world(contract_with: Callable[..., Contract]) -> GuardedWorld:
+    return GuardedWorld(contract_with())

@@ -15,6 +15,7 @@ class BackgroundNotes:
     def __init__(self) -> None:
         self._notes: queue.SimpleQueue[str | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._print, daemon=True)
+        self._closed = False
 
     def say(self, text: str) -> None:
         """Print `text` soon, as one line on stderr."""
@@ -30,7 +31,8 @@ class BackgroundNotes:
         self._notes.put(None)
         # what cannot be printed within a second is dropped
         self._thread.join(1.0)
+        self._closed = True
 
     def _print(self) -> None:
-        while (text := self._notes.get()) is not None:
+        while (text := self._notes.get()) is not None and not self._closed:
             render.show_note(text)

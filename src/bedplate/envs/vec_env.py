@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
@@ -19,61 +18,16 @@ from bedplate.core.errors import BedplateError
 from bedplate.envs.delay import DelayLine, to_steps
 from bedplate.envs.events import EventSchedule
 from bedplate.envs.sensing import Sensing
+from bedplate.envs.step import Episode, Step
 from bedplate.sim.batch import BatchEngine
 from bedplate.tasks.spec import Task
 from bedplate.tasks.state import State
 
+__all__ = ["SPLITS", "Episode", "Split", "Step", "TaskVecEnv"]
+
 Split = Literal["train", "evaluation"]
 SPLITS: tuple[Split, ...] = ("train", "evaluation")
 NO_IDS = np.zeros(0, np.int64)
-
-
-@dataclass(frozen=True)
-class Episode:
-    """One finished episode.
-
-    Attributes:
-        env_id: the environment it ran in.
-        world_id: seed of its world layout.
-        length: control steps.
-        ret: undiscounted return.
-        success: the task's own judgement at the last step.
-        reason: name of the termination that ended it, "time_out" or "diverged".
-        metrics: the task's metrics at the last step.
-        reward_terms: name -> sum over the episode, weights included.
-    """
-
-    env_id: int
-    world_id: int
-    length: int
-    ret: float
-    success: bool
-    reason: str
-    metrics: dict[str, float]
-    reward_terms: dict[str, float]
-
-
-@dataclass
-class Step:
-    """What one control step returns.
-
-    Attributes:
-        obs: (num_envs, obs_dim) float32; of the new episode where one ended.
-        reward: (num_envs,) float32.
-        terminated: (num_envs,) bool: decided; value after it is zero.
-        truncated: (num_envs,) bool: cut; bootstrap from final_obs.
-        done_ids: (n,) int64: environments whose episode ended.
-        final_obs: (n, obs_dim) float32: last observation of each ended episode.
-        episodes: one entry per ended episode, in the order of done_ids.
-    """
-
-    obs: Tensor
-    reward: Tensor
-    terminated: Tensor
-    truncated: Tensor
-    done_ids: np.ndarray
-    final_obs: Tensor
-    episodes: list[Episode] = field(default_factory=list)
 
 
 class TaskVecEnv:

@@ -48,7 +48,8 @@ def main(folder: Path, budget_s: float) -> None:
 
     columns = min(3, len(views))
     deadline = start + 2 * budget_s
-    print(speed)
+    sys.stdout.write(f"{speed}\n")
+    sys.stdout.flush()
     _write(folder / "video.mp4", views, num_frames, speed, columns, deadline)
 
 
