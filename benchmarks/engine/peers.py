@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import multiprocessing
 
 import envpool
 import gymnasium
@@ -10,6 +11,7 @@ import numpy as np
 from stable_baselines3.common.vec_env import DummyVecEnv, SubprocVecEnv, VecEnv
 
 from bedplate.sim.threads import usable_cores
+from benchmarks.engine import worker
 from benchmarks.engine.contestant import Actions
 
 
@@ -20,7 +22,7 @@ class StableBaselines3:
         self.name = f"SB3 {kind.__name__}({num_envs})"
         self.num_envs = num_envs
         self.note = ""
-        self._env = kind([functools.partial(gymnasium.make, env_id) for _ in range(num_envs)])
+        self._env = kind([functools.partial(worker.make, env_id)] * num_envs)
         self._env.reset()
         space = self._env.action_space
         self._actions = Actions(num_envs, space.shape[0])
@@ -45,7 +47,9 @@ class GymnasiumAsync:
         self.name = f"Gymnasium AsyncVectorEnv({num_envs})"
         self.num_envs = num_envs
         self.note = "shared memory"
-        self._env = gymnasium.vector.AsyncVectorEnv([functools.partial(gymnasium.make, env_id) for _ in range(num_envs)])
+        self._env = gymnasium.vector.AsyncVectorEnv(
+            [functools.partial(worker.make, env_id)] * num_envs, context="forkserver"
+        )
         self._env.reset()
         self._actions = Actions(num_envs, self._env.single_action_space.shape[0])
         self._high = self._env.single_action_space.high
@@ -100,6 +104,8 @@ class EnvPool:
 
 def peers(env_id: str) -> list[StableBaselines3 | GymnasiumAsync | EnvPool]:
     """Every peer on one Gymnasium environment."""
+    # imported once for all workers; the speed of a step is the same
+    multiprocessing.set_forkserver_preload(["stable_baselines3.common.vec_env.subproc_vec_env", worker.__name__])
     return [
         StableBaselines3(DummyVecEnv, env_id, 8),
         StableBaselines3(SubprocVecEnv, env_id, 8),

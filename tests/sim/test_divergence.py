@@ -16,11 +16,12 @@ def flags(engine):
     return engine.diverged.tolist()
 
 
+@pytest.mark.parametrize("current", [True, False], ids=["own data", "shared data"])
 @pytest.mark.parametrize("poison", [np.nan, np.inf, -np.inf, 1e12], ids=str)
 @pytest.mark.parametrize("field", ["qpos", "qvel"])
-def test_a_broken_world_is_flagged_and_its_neighbours_are_untouched(rover, field, poison):
+def test_a_broken_world_is_flagged_and_its_neighbours_are_untouched(rover, field, poison, current):
     model = rover()
-    engine, clean = (BatchEngine(model, NUM_ENVS, decimation=3) for _ in range(2))
+    engine, clean = (BatchEngine(model, NUM_ENVS, decimation=3, current=current) for _ in range(2))
     for e in (engine, clean):
         e.reset(np.arange(NUM_ENVS))
         e.forward(np.arange(NUM_ENVS))

@@ -31,7 +31,7 @@ def scattered(model, sensor, num_envs=NUM_ENVS):
     qpos = engine.field("qpos").numpy()
     qpos[:, :2] = rng.uniform(-1, 1, (num_envs, 2))
     qpos[:, 2] = 0.6
-    qpos[:, 3:7] = [1, 0, 0, 0] + rng.uniform(-0.2, 0.2, (num_envs, 4))
+    qpos[:, 3:7] = np.array([1, 0, 0, 0]) + rng.uniform(-0.2, 0.2, (num_envs, 4))
     qpos[:, 3:7] /= np.linalg.norm(qpos[:, 3:7], axis=1, keepdims=True)
     engine.forward(np.arange(num_envs))
     return engine

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import mujoco
 import numpy as np
 import pytest
@@ -169,7 +171,7 @@ def test_worlds_are_solvable_and_as_hard_as_stated(sampler: WorldSampler, arm: A
         # the goal posture puts the tip on the target, and the way there is free, looked at finer than it was made
         np.testing.assert_allclose(sampler.tip_of(world.goal)[0], world.target, atol=1e-9)
         way = [world.start, world.via, world.goal]
-        for one, two in zip(way, way[1:], strict=False):
+        for one, two in itertools.pairwise(way):
             for fraction in np.linspace(0, 1, 60):
                 data.qpos[:] = one + fraction * (two - one)
                 mujoco.mj_forward(model, data)
@@ -313,5 +315,5 @@ def test_contract_is_complete_and_follows_the_arm(task: Task) -> None:
 
 
 def test_a_wrong_speed_is_refused() -> None:
-    with pytest.raises(BedplateError, match="speed is 1.5"):
+    with pytest.raises(BedplateError, match=r"speed is 1\.5"):
         arm_reach(speed=1.5)

@@ -24,12 +24,24 @@ from bedplate.sim.threads import usable_cores
 
 # fields that are a world's state: always its own, whatever the kind of batch
 STATE_FIELDS = frozenset(
-    "time qpos qvel act history qacc_warmstart ctrl qfrc_applied xfrc_applied eq_active mocap_pos mocap_quat userdata"
-    " plugin_state".split()
+    ("time", "qpos", "qvel", "act", "history", "qacc_warmstart", "ctrl", "qfrc_applied", "xfrc_applied", "eq_active")
+    + ("mocap_pos", "mocap_quat", "userdata", "plugin_state")
 )
 # derived fields that every call computes, so that they too are always the world's own
 KINEMATIC_FIELDS = frozenset(
-    "xpos xquat xmat xipos ximat site_xpos site_xmat geom_xpos geom_xmat subtree_com cvel".split()
+    (
+        "xpos",
+        "xquat",
+        "xmat",
+        "xipos",
+        "ximat",
+        "site_xpos",
+        "site_xmat",
+        "geom_xpos",
+        "geom_xmat",
+        "subtree_com",
+        "cvel",
+    )
 )
 # warnings after which MuJoCo went on without raising: it reset the world, or put zeros in place of its controls
 DIVERGENCE = slice(mujoco.mjtWarning.mjWARN_BADQPOS.value, mujoco.mjtWarning.mjWARN_BADCTRL.value + 1)
@@ -66,7 +78,8 @@ class BatchEngine:
         self.num_envs = num_envs
         self.decimation = decimation
         self.num_threads = num_threads or usable_cores()
-        self.persistent = current or bool(rays) or not _SHARED.issuperset(fields)
+        sleep = bool(model.opt.enableflags & mujoco.mjtEnableBit.mjENBL_SLEEP.value)
+        self.persistent = current or sleep or bool(rays) or not _SHARED.issuperset(fields)
         self.batch = Batch(model, num_envs, min(self.num_threads, num_envs), self.persistent)
         self._stage = (mujoco.mjtStage.mjSTAGE_VEL if current else mujoco.mjtStage.mjSTAGE_NONE).value
         self._fields: dict[str, Tensor] = {}

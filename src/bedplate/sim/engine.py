@@ -54,7 +54,10 @@ class Engine(Protocol):
         ...
 
     def reset(self, ids: np.ndarray) -> None:
-        """Put the worlds `ids` (n,) int64, sorted, at the model's defaults. Write their state, then call forward(ids)."""
+        """Put the worlds `ids` (n,) int64, sorted, at the model's defaults.
+
+        Write their state, then call forward(ids).
+        """
         ...
 
     def forward(self, ids: np.ndarray) -> None:

@@ -101,7 +101,7 @@ class Judge:
             RewardTerm("time", _time, -1.0),
             RewardTerm("smoothness", self._rush, -0.5),
             RewardTerm("success", lambda state: self.success(state).double(), 5.0, event=True),
-            RewardTerm("collision", lambda state: self.collision(state).double(), -4.0, event=True),
+            RewardTerm("collision", lambda state: self.collision(state).double(), -6.0, event=True),
         )
 
     def terminations(self) -> tuple[Termination, ...]:

@@ -1,7 +1,7 @@
 """The classical servo: a damped least-squares step of the tip towards the target, with a detour past the obstacle.
 
-It is the baseline that a policy has to beat, and the motion that the policy corrects. It has no plan: it stops at
-joint limits, and knows the obstacle only where it bars the tip's straight path.
+It is the baseline that a policy has to beat, and the motion that the policy corrects. It has no plan: it gets stuck
+where only a larger detour helps, and knows the obstacle only where it bars the tip's straight path.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from bedplate.tasks.spec import Signals
 
 # damping of the least-squares step, weight of the approach axis against metres, gain towards the target
 DAMPING, AXIS_WEIGHT_M, GAIN_HZ = 0.05, 0.3, 4.0
+# a joint this near to the limit that it moves towards leaves the work to the others, down to a least share
+LIMIT_ROOM_RAD, LEAST_SHARE = 0.3, 0.02
 # farthest that the tip is drawn at once, and the detour; chosen on 200 training worlds
 LEASH_M, DETOUR_MARGIN_M, DETOUR_LIFT_M, BOX_TO_BALL = 0.25, 0.15, 0.05, 0.8
 # nearer than this a correction loses its strength, down to a least share: the last centimetre is the servo's
@@ -29,14 +31,17 @@ class Servo:
 
     Attributes:
         chain: kinematics.
+        low, high: joint position limits.
         speed: joint speed at action 1, in rad/s.
     """
 
     chain: Chain
+    low: tuple[float, ...]
+    high: tuple[float, ...]
     speed: tuple[float, ...]
 
     def action(self, signals: Signals) -> Tensor:
-        """Joint speeds (n, num_joints) float32 in [-1, 1], as shares of `speed`; the fastest joint slows the others down."""
+        """Joint speeds (n, num_joints) float32 in [-1, 1], as shares of `speed`; the fastest slows the others down."""
         return self.action_at(self.chain.pose(signals["joint_position"]), signals)
 
     def action_at(self, pose: Pose, signals: Signals) -> Tensor:
@@ -47,8 +52,8 @@ class Servo:
         aim = detour(pose.tip, target, obstacle, radius, DETOUR_LIFT_M)
         error = aim - pose.tip
         error = error / (error.norm(dim=1, keepdim=True) / LEASH_M).clamp(min=1.0)
-        step = self._step(pose, error, turning(pose.axis, axis))
-        speed = GAIN_HZ * step / torch.tensor(self.speed, dtype=torch.float64)
+        step = self._step(pose, error, turning(pose.axis, axis), signals["joint_position"].double())
+        speed = GAIN_HZ * step / _double(self.speed)
         return (speed / speed.abs().amax(dim=1, keepdim=True).clamp(min=1.0)).float()
 
     def authority(self, pose: Pose, signals: Signals) -> Tensor:
@@ -57,13 +62,30 @@ class Servo:
         angle = turning(pose.axis, signals["target_axis"].double()).norm(dim=1, keepdim=True)
         return torch.maximum(distance / NEAR_M, angle / NEAR_RAD).clamp(LEAST_AUTHORITY, 1.0).float()
 
-    def _step(self, pose: Pose, error: Tensor, turn: Tensor) -> Tensor:
-        """Joint step J^T (J J^T + d^2 I)^-1 e, with J and e of tip position and, weighted, approach axis."""
+    def _step(self, pose: Pose, error: Tensor, turn: Tensor, q: Tensor) -> Tensor:
+        """Joint step W J^T (J W J^T + d^2 I)^-1 e, with J and e of tip position and, weighted, approach axis.
+
+        W starts as one; a second pass takes weight from joints that the first one drives into a near limit.
+        """
         linear = self.chain.jacobian(pose, pose.tip[:, None])[:, 0]
         # (n, num_joints, 6): twist of the tip per joint speed; turning about the approach axis itself is free
         angular = self.chain.axis_jacobian(pose)
         angular = angular - (angular @ pose.axis[:, :, None]) * pose.axis[:, None]
         jacobian = torch.cat([linear, AXIS_WEIGHT_M * angular], dim=2)
         wanted = torch.cat([error, AXIS_WEIGHT_M * turn], dim=1)[:, :, None]
-        square = jacobian.transpose(1, 2) @ jacobian + DAMPING**2 * torch.eye(6, dtype=torch.float64)
-        return (jacobian @ solve(square, wanted))[:, :, 0]
+
+        first = _damped(jacobian, jacobian, wanted)
+        low, high = _double(self.low), _double(self.high)
+        room = torch.where(first > 0, high - q, q - low)
+        weight = (room / LIMIT_ROOM_RAD).clamp(LEAST_SHARE, 1.0)
+        return _damped(jacobian * weight[:, :, None], jacobian, wanted)
+
+
+def _damped(weighted: Tensor, jacobian: Tensor, wanted: Tensor) -> Tensor:
+    """(n, num_joints): W J^T (J W J^T + d^2 I)^-1 e for `weighted` = W J^T and `jacobian` = J^T (n, num_joints, 6)."""
+    square = jacobian.transpose(1, 2) @ weighted + DAMPING**2 * torch.eye(6, dtype=torch.float64)
+    return (weighted @ solve(square, wanted))[:, :, 0]
+
+
+def _double(values: tuple[float, ...]) -> Tensor:
+    return torch.tensor(values, dtype=torch.float64)

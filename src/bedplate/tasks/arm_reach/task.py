@@ -14,7 +14,7 @@ from bedplate.tasks.arm_reach.events import Events
 from bedplate.tasks.arm_reach.features import Observer
 from bedplate.tasks.arm_reach.judge import AXIS_TOLERANCE_RAD, HOLD_S, POSITION_TOLERANCE_M, WORLD, Judge
 from bedplate.tasks.arm_reach.kinematics import Chain
-from bedplate.tasks.arm_reach.scene import build_scene
+from bedplate.tasks.arm_reach.scene import OBSTACLE_HALF_M, build_scene
 from bedplate.tasks.arm_reach.servo import Servo
 from bedplate.tasks.arm_reach.worlds import WORLD_VERSION, WorldSampler
 from bedplate.tasks.robots.arm import Arm
@@ -22,7 +22,7 @@ from bedplate.tasks.robots.load import load_arm
 from bedplate.tasks.spec import MemoryTerm, Signal, Task
 from bedplate.tasks.state import State
 
-SIM_DT_S, DECIMATION, EPISODE_S = 0.004, 5, 6.0
+SIM_DT_S, DECIMATION, EPISODE_S = 0.004, 5, 8.0
 # share of the acceleration limit that the policy's own slew uses; the rest is the guard's margin for jitter
 SLEW_SHARE = 0.9
 # how far a measured joint may be past its limit before the guard calls the measurement wrong
@@ -65,7 +65,7 @@ def arm_reach(
     sampler = WorldSampler(arm, chain, table_height)
     scale = tuple(speed * limit for limit in arm.velocity)
     joints = len(arm.joints)
-    classical = Servo(chain, scale)
+    classical = Servo(chain, arm.position_low, arm.position_high, scale)
     return Task(
         id="arm_reach",
         model=lambda: build_scene(arm, chain, table_height),
@@ -81,7 +81,7 @@ def arm_reach(
             unit=("rad/s",) * joints,
             low=tuple(-value for value in scale),
             high=scale,
-            apply=lambda state, command: state.ctrl.copy_(command),
+            apply=_apply,
             noise_std=0.01,
             delay_s=(0.0, 0.02),
             servo=classical if servo else None,
@@ -110,7 +110,7 @@ def arm_reach(
             "start": f"home +- {worlds.START_SPREAD_RAD} rad",
             "target": "tip of a uniformly drawn collision-free posture, at least "
             f"{worlds.MIN_HEIGHT_M} m above the table and {worlds.MIN_TRAVEL_M} m from the start",
-            "obstacle": f"sphere, cylinder or box, half extents {worlds.OBSTACLE_HALF_M} m; "
+            "obstacle": f"sphere, cylinder or box, half extents {OBSTACLE_HALF_M} m; "
             f"tried across the straight path in {worlds.ACROSS_SHARE:.0%} of the worlds",
             "proven": "start, goal posture and a two-segment joint path between them are free of collisions",
             "speed": speed,
@@ -214,6 +214,10 @@ def _limits(arm: Arm, scale: tuple[float, ...]) -> Limits:
         ),
         safe_action=SafeAction("ramp", (0.0,) * len(arm.joints)),
     )
+
+
+def _apply(state: State, command: torch.Tensor) -> None:
+    state.ctrl[:] = command
 
 
 def _path_efficiency(state: State) -> torch.Tensor:

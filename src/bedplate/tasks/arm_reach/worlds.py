@@ -20,7 +20,7 @@ WORLD_VERSION = 1
 
 SHAPES = (mujoco.mjtGeom.mjGEOM_SPHERE, mujoco.mjtGeom.mjGEOM_CYLINDER, mujoco.mjtGeom.mjGEOM_BOX)
 # share of worlds whose obstacle stands across the straight path of the tip
-ACROSS_SHARE = 0.4
+ACROSS_SHARE = 0.35
 # distance kept to table and obstacle at the start and the target, and on the proven way
 CLEARANCE_M, WAY_CLEARANCE_M = 0.025, 0.01
 START_SPREAD_RAD = 0.2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 
 import gymnasium
@@ -26,8 +27,9 @@ def load(file_name: str) -> mujoco.MjSpec:
     path = ASSETS / file_name
     if not path.is_file():
         raise BedplateError(f"{path} does not exist", "a model file of Gymnasium", "pip install 'gymnasium>=1.2'")
-    # some of these files use attributes that MuJoCo has deprecated
+    # some of these files use attributes that MuJoCo has deprecated; it says so when they are read and compiled
     keep_mujoco_quiet()
+    warnings.filterwarnings("ignore", "compiler attribute 'settotalmass' is deprecated")
     return mujoco.MjSpec.from_file(str(path))
 
 

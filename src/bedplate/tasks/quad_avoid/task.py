@@ -17,8 +17,7 @@ from torch import Tensor
 from bedplate.core.errors import BedplateError
 from bedplate.core.limits import ChannelLimits, Limits, SafeAction
 from bedplate.sim.engine import RaySensor
-from bedplate.tasks.quad_avoid import arena as place
-from bedplate.tasks.quad_avoid import flight, variation
+from bedplate.tasks.quad_avoid import arena as place, flight, variation
 from bedplate.tasks.spec import Action, Event, Feature, RewardTerm, Signal, Task, Termination, previous_action
 from bedplate.tasks.state import State
 from bedplate.tasks.terms import randomise

@@ -53,7 +53,8 @@ def read_urdf(path: Path) -> Urdf:
 
     # what MuJoCo drops
     moving = [joint for joint in root.iter("joint") if joint.get("type") not in (None, "fixed")]
-    velocity, effort = {}, {}
+    velocity: dict[str, float] = {}
+    effort: dict[str, float] = {}
     for joint in moving:
         limit = joint.find("limit")
         for table, key in ((velocity, "velocity"), (effort, "effort")):
