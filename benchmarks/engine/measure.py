@@ -11,7 +11,6 @@ from bedplate.tasks import TASKS
 from benchmarks.engine.contestant import Contestant, steps_per_s
 from benchmarks.engine.ours import BedplateEngine, Ceiling, RawBatch
 from benchmarks.engine.owed import BENCHED
-from benchmarks.engine.peers import peers
 
 
 @dataclass(frozen=True)
@@ -59,6 +58,9 @@ def measure(
     """
     if task_name not in BENCHED:
         raise BedplateError(f"task {task_name!r} has no peers", f"one of {', '.join(BENCHED)}")
+    # only now, so that a wrong name is told without the peers installed
+    from benchmarks.engine.peers import peers
+
     task = TASKS.load(task_name)()
     ours = BedplateEngine(task, num_envs)
     contestants: list[Contestant] = [ours, RawBatch(task, ours), Ceiling(task, ours), *peers(BENCHED[task_name])]

@@ -25,6 +25,7 @@ class StableBaselines3:
         self._env = kind([functools.partial(worker.make, env_id)] * num_envs)
         self._env.reset()
         space = self._env.action_space
+        assert isinstance(space, gymnasium.spaces.Box)
         self._actions = Actions(num_envs, space.shape[0])
         self._high = space.high
 

@@ -98,6 +98,23 @@ def test_a_folder_that_cannot_be_made_is_refused(tmp_path):
         _train(tmp_path / "file" / "run", _config())
 
 
+def test_a_full_disk_loses_no_policy(tmp_path, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    stop = _Stop()
+
+    def fill(progress: Progress) -> None:
+        # the run's own folder takes no further file from now on
+        (tmp_path / "run" / MODEL).mkdir(exist_ok=True)
+        stop.requested = True
+
+    with pytest.raises(StorageError) as error:
+        train(_config(), Run(tmp_path / "run"), stop, fill)
+    rescue = next(tmp_path.glob("bedplate-run-*"))
+    assert str(rescue) in error.value.next_step
+    assert all((rescue / name).stat().st_size > 0 for name in (MODEL, NORMALIZER, VECNORMALIZE))
+
+
 def test_a_model_of_another_task_is_refused(tmp_path):
     _train(tmp_path / "run", _config())
     config = tmp_path / "run" / "config.yaml"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -43,7 +44,7 @@ def engine(
 
     results: dict[str, tuple[list[Row], list[Verdict]]] = {}
     for name in task.split(","):
-        rows = measure(name, envs, rounds, seconds, lambda who, done, name=name: _progress(name, who, done))
+        rows = measure(name, envs, rounds, seconds, functools.partial(_progress, name))
         results[name] = (rows, judge(name, {row.name: row.rounds for row in rows}))
     if as_json:
         render.show_json(_as_json(results))

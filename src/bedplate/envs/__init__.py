@@ -1,1 +1,7 @@
-"""A task on an engine: tensors in, tensors out, and the faces that other libraries expect."""
+"""Task environments. Importing this package registers every task with Gymnasium, as `bedplate/<Name>-v0`."""
+
+from __future__ import annotations
+
+from bedplate.envs.registration import register_all
+
+register_all()

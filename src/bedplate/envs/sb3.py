@@ -5,23 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import gymnasium
 import numpy as np
 import torch
 from stable_baselines3.common.vec_env import VecEnv
 from torch import Tensor
 
+from bedplate.envs.spaces import action_space, observation_space
 from bedplate.envs.vec_env import Step, TaskVecEnv
-
-
-def observation_space(env: TaskVecEnv) -> gymnasium.spaces.Box:
-    """Unbounded box of (obs_dim,) float32."""
-    return gymnasium.spaces.Box(-np.inf, np.inf, (env.task.obs_dim,), np.float32)
-
-
-def action_space(env: TaskVecEnv) -> gymnasium.spaces.Box:
-    """[-1, 1] box of (act_dim,) float32."""
-    return gymnasium.spaces.Box(-1.0, 1.0, (env.task.act_dim,), np.float32)
 
 
 class SB3VecEnv(VecEnv):
@@ -33,7 +23,7 @@ class SB3VecEnv(VecEnv):
 
     def __init__(self, env: TaskVecEnv) -> None:
         self.env = env
-        super().__init__(env.num_envs, observation_space(env), action_space(env))
+        super().__init__(env.num_envs, observation_space(env.task), action_space(env.task))
         self._action: Tensor = torch.zeros(env.num_envs, env.task.act_dim)
 
     def reset(self) -> np.ndarray:

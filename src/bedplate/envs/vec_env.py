@@ -44,6 +44,7 @@ class TaskVecEnv:
     Attributes:
         command_filter: called with each physical command (num_envs, act_dim) before it reaches the physics;
             evaluation puts the guards here.
+        autoreset: finished worlds start anew in the same step; without it the caller restarts them.
         num_diverged: worlds whose physics failed since the start; each was terminated and never bootstrapped.
     """
 
@@ -63,6 +64,7 @@ class TaskVecEnv:
         self.num_envs = num_envs
         self.seed = seed
         self.split = split
+        self.autoreset = True
         self.num_diverged = 0
         self.command_filter: Callable[[Tensor], Tensor] | None = None
 
@@ -111,8 +113,7 @@ class TaskVecEnv:
     def reset(self) -> Tensor:
         """Start a new episode in every environment; returns obs (num_envs, obs_dim) float32."""
         self.memory = self.task.initial_memory(self.signals)
-        self._reset_worlds(np.arange(self.num_envs))
-        return self.task.observe(self.signals, self.memory)
+        return self.restart(np.arange(self.num_envs))
 
     def step(self, action: Tensor) -> Step:
         """Advance every environment by one control step.
@@ -149,13 +150,20 @@ class TaskVecEnv:
         if not done.any():
             return Step(obs, reward, terminated, truncated, NO_IDS, obs[:0])
 
-        # finished worlds start anew; their last observation is kept
+        # finished worlds start anew; their last observation is kept, finite even where the physics failed
         done_ids = done.nonzero()[:, 0].numpy()
         step = Step(obs, reward, terminated, truncated, done_ids, obs[done_ids])
+        if diverged.any():
+            step.final_obs.nan_to_num_(0.0, 0.0, 0.0)
         step.episodes = self._finish(done_ids, fired, diverged)
-        self._reset_worlds(done_ids)
-        step.obs = task.observe(self.signals, self.memory)
+        if self.autoreset:
+            step.obs = self.restart(done_ids)
         return step
+
+    def restart(self, ids: np.ndarray) -> Tensor:
+        """Start a new episode in the environments `ids` (n,) int64, sorted; returns obs (num_envs, obs_dim) float32."""
+        self._reset_worlds(ids)
+        return self.task.observe(self.signals, self.memory)
 
     def close(self) -> None:
         """Release the engine's threads."""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol
 
 import numpy as np
@@ -14,7 +16,7 @@ from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import Logger, TensorBoardOutputFormat
 from stable_baselines3.common.utils import LinearSchedule
 
-from bedplate.core.errors import BedplateError
+from bedplate.core.errors import BedplateError, StorageError
 from bedplate.envs.sb3 import SB3VecEnv
 from bedplate.envs.vec_env import TaskVecEnv
 from bedplate.learn.config import LearnConfig, RunConfig, save_config
@@ -159,7 +161,7 @@ def _learn(
         seconds = time.perf_counter() - start_s
         result = TrainResult(model.num_timesteps, seconds, status == "interrupted", env.env.num_diverged)
         # what was learned is kept, also when the last step failed
-        save_trained(run, model, env)
+        _save(run, model, env)
         finish_manifest(
             run.path(MANIFEST),
             status,
@@ -169,6 +171,20 @@ def _learn(
             num_diverged=result.num_diverged,
         )
     return result
+
+
+def _save(run: Run, model: PPO, env: SB3VecEnv) -> None:
+    """Save into the run folder; when that is full or gone, into the temporary folder, and say so."""
+    try:
+        save_trained(run, model, env)
+    except StorageError as error:
+        rescue = Run(Path(tempfile.mkdtemp(prefix=f"bedplate-{run.id}-")))
+        save_trained(rescue, model, env)
+        raise StorageError(
+            error.found,
+            error.expected,
+            f"the trained policy is safe in {rescue.folder}: make room, then copy its files into {run.folder}",
+        ) from error
 
 
 class _Watch(BaseCallback):

@@ -23,30 +23,19 @@ from bedplate.sim.library import keep_mujoco_quiet
 from bedplate.sim.threads import usable_cores
 
 # fields that are a world's state: always its own, whatever the kind of batch
-STATE_FIELDS = frozenset(
-    ("time", "qpos", "qvel", "act", "history", "qacc_warmstart", "ctrl", "qfrc_applied", "xfrc_applied", "eq_active")
-    + ("mocap_pos", "mocap_quat", "userdata", "plugin_state")
+STATE_FIELDS = (
+    *("time", "qpos", "qvel", "act", "history", "qacc_warmstart", "ctrl", "qfrc_applied", "xfrc_applied", "eq_active"),
+    *("mocap_pos", "mocap_quat", "userdata", "plugin_state"),
 )
 # derived fields that every call computes, so that they too are always the world's own
-KINEMATIC_FIELDS = frozenset(
-    (
-        "xpos",
-        "xquat",
-        "xmat",
-        "xipos",
-        "ximat",
-        "site_xpos",
-        "site_xmat",
-        "geom_xpos",
-        "geom_xmat",
-        "subtree_com",
-        "cvel",
-    )
+KINEMATIC_FIELDS = (
+    *("xpos", "xquat", "xmat", "xipos", "ximat", "site_xpos", "site_xmat", "geom_xpos", "geom_xmat", "subtree_com"),
+    *("cvel",),
 )
 # warnings after which MuJoCo went on without raising: it reset the world, or put zeros in place of its controls
 DIVERGENCE = slice(mujoco.mjtWarning.mjWARN_BADQPOS.value, mujoco.mjtWarning.mjWARN_BADCTRL.value + 1)
 
-_SHARED = STATE_FIELDS | KINEMATIC_FIELDS
+_SHARED = frozenset(STATE_FIELDS + KINEMATIC_FIELDS)
 
 
 class BatchEngine:

@@ -18,6 +18,8 @@ from bedplate.tasks.spec import Feature, Memory, Signals
 
 # distance over which an obstacle's push falls off, and beyond which distances are not told apart
 PUSH_RANGE_M, FAR_M = 0.1, 0.4
+# how far ahead the servo's own motion is looked at
+AHEAD_S = 0.3
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,7 @@ class Observer:
             Feature("joint_velocity", joints, self._joint_velocity),
             Feature("commanded", joints, lambda signals, memory: memory["commanded"] / torch.tensor(self.servo.speed)),
             # everything that needs the arm's pose is one slice, so that kinematics run once
-            Feature("reach", 26 + 2 * joints + 2 * points, self._reach),
+            Feature("reach", 26 + 2 * joints + 3 * points, self._reach),
         )
 
     def _joint_position(self, signals: Signals, memory: Memory) -> Tensor:
@@ -60,6 +62,12 @@ class Observer:
         distance = error.norm(dim=1, keepdim=True)
         angle = turn.norm(dim=1, keepdim=True)
         gap, normal = box_gap(pose.points, obstacle, half)
+
+        # where the servo alone would take the arm
+        step = self.servo.action_at(pose, signals)
+        speed = torch.tensor(self.servo.speed)
+        ahead = self.chain.pose(signals["joint_position"] + AHEAD_S * speed * step)
+        gap_ahead, _ = box_gap(ahead.points, obstacle, half)
         return torch.cat(
             [
                 # where the tip is and where it has to go
@@ -71,10 +79,11 @@ class Observer:
                 error / (distance + 0.05),
                 torch.log(distance + 0.005),
                 torch.log(angle + 0.02),
-                self.servo.action_at(pose, signals),
+                step,
                 # what is in the way
                 self._push(pose, gap, normal),
                 gap.clamp(max=FAR_M),
+                gap_ahead.clamp(max=FAR_M),
                 pose.points[:, :, 2],
                 (obstacle - pose.tip).clamp(-1.0, 1.0),
                 half,

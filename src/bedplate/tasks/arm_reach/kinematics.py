@@ -13,8 +13,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-# spacing below which two joint origins count as one point, and above which a point is put between them
-NEAR_M, LONG_M = 0.02, 0.15
+# joint origins nearer than this count as one point; points along a link are at most so far apart
+NEAR_M, SPACING_M = 0.02, 0.12
 
 
 @dataclass(frozen=True)
@@ -104,10 +104,8 @@ class Chain:
         points: list[tuple[int, float]] = []
         for k in range(1, len(origins) - 1):
             length = float(np.linalg.norm(origins[k + 1] - origins[k]))
-            if length > LONG_M:
-                points.append((k - 1, 0.5))
-            if length > NEAR_M:
-                points.append((k - 1, 1.0))
+            count = int(np.ceil(length / SPACING_M)) if length > NEAR_M else 0
+            points += [(k - 1, i / count) for i in range(1, count + 1)]
         return points
 
     def pose(self, q: Tensor) -> Pose:

@@ -22,12 +22,12 @@ SHAPES = (mujoco.mjtGeom.mjGEOM_SPHERE, mujoco.mjtGeom.mjGEOM_CYLINDER, mujoco.m
 # share of worlds whose obstacle stands across the straight path of the tip
 ACROSS_SHARE = 0.35
 # distance kept to table and obstacle at the start and the target, and on the proven way
-CLEARANCE_M, WAY_CLEARANCE_M = 0.025, 0.01
+CLEARANCE_M, WAY_CLEARANCE_M = 0.025, 0.02
 START_SPREAD_RAD = 0.2
 MIN_TRAVEL_M = 0.2
 MIN_HEIGHT_M = 0.05
 # longest joint motion between two collision checks of a way
-WAY_STEP_RAD = 0.12
+WAY_STEP_RAD = 0.08
 OBSTACLE_TRIES, VIA_TRIES, WORLD_TRIES = 8, 6, 2000
 
 
