@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable
-
 import mujoco
 import numpy as np
 import torch
@@ -13,9 +10,7 @@ from mujoco.batch import Batch
 from bedplate.envs.vec_env import TaskVecEnv
 from bedplate.sim.threads import usable_cores
 from bedplate.tasks.spec import Task
-from benchmarks.engine.contestant import NUM_BATCHES, Actions
-
-STATE = mujoco.mjtState.mjSTATE_INTEGRATION
+from benchmarks.engine.contestant import Actions
 
 
 class BedplateEngine:
@@ -73,52 +68,36 @@ class RawBatch:
 
 
 class Ceiling:
-    """One C mj_step loop per core, all at once, each on its own MjData with the GIL released."""
+    """One loop of mj_step in C per core, all at once, each on its own world; controls are known beforehand."""
 
     name = "ceiling: C mj_step loop per core"
 
     def __init__(self, task: Task, engine: BedplateEngine, steps_per_call: int = 64) -> None:
-        self._cores = usable_cores()
-        self._calls = steps_per_call
-        self.num_envs = self._cores * steps_per_call
-        self.note = f"{self._cores} threads"
+        cores = usable_cores()
+        self.num_envs = cores * steps_per_call
+        self.note = f"{cores} threads"
         self._engine = engine.env.engine
-        self._model = plain_model(task)
-        self._worlds = [mujoco.MjData(self._model) for _ in range(self._cores)]
-        self._decimation = task.decimation
+        self._batch = Batch(plain_model(task), cores, cores)
+        self._nstep = steps_per_call * task.decimation
         high = np.asarray(task.action.high)
-        self._controls = np.random.default_rng(0).uniform(-high, high, (NUM_BATCHES, task.act_dim))
-        self._turn = 0
+        control = np.random.default_rng(0).uniform(-high, high, (cores, steps_per_call, task.act_dim))
+        # each control is held for a control step
+        self._control = np.repeat(control, task.decimation, axis=1)
+        self._turn = np.arange(cores)
+        self._out: dict[str, np.ndarray] | None = None
 
     def prepare(self) -> None:
-        """Take over some worlds of our engine."""
-        self._take_over()
+        """Nothing: each step() takes over other worlds of our engine."""
 
     def step(self) -> None:
-        """`steps_per_call` control steps on every core, from another world each time."""
-        self._take_over()
-        self._on_every_core(self._loop)
+        """`steps_per_call` control steps on every core, from the worlds of our engine in turn."""
+        self._turn = (self._turn + len(self._turn)) % self._engine.num_envs
+        np.copyto(self._batch.state, self._engine.batch.state[self._turn])
+        self._out = self._batch.rollout(self._nstep, self._control, record=("qvel",), out=self._out)
 
     def close(self) -> None:
-        """Nothing is held."""
-
-    def _take_over(self) -> None:
-        for data in self._worlds:
-            self._turn = (self._turn + 1) % self._engine.num_envs
-            mujoco.mj_setState(self._model, data, self._engine.batch.state[self._turn], STATE)
-
-    def _loop(self, data: mujoco.MjData) -> None:
-        for call in range(self._calls):
-            data.ctrl[:] = self._controls[call % NUM_BATCHES]
-            mujoco.mj_step(self._model, data, nstep=self._decimation)
-
-    def _on_every_core(self, loop: Callable[[mujoco.MjData], None]) -> None:
-        threads = [threading.Thread(target=loop, args=(data,)) for data in self._worlds[1:]]
-        for thread in threads:
-            thread.start()
-        loop(self._worlds[0])
-        for thread in threads:
-            thread.join()
+        """Drop the batch."""
+        del self._batch
 
 
 def plain_model(task: Task) -> mujoco.MjModel:

@@ -52,8 +52,10 @@ class GymnasiumAsync:
             [functools.partial(worker.make, env_id)] * num_envs, context="forkserver"
         )
         self._env.reset()
-        self._actions = Actions(num_envs, self._env.single_action_space.shape[0])
-        self._high = self._env.single_action_space.high
+        space = self._env.single_action_space
+        assert isinstance(space, gymnasium.spaces.Box)
+        self._actions = Actions(num_envs, space.shape[0])
+        self._high = space.high
 
     def prepare(self) -> None:
         """Environments go on from where they are."""

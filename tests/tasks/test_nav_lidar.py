@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-
+import mujoco
 import numpy as np
 import pytest
 import torch
@@ -13,6 +12,7 @@ from bedplate.tasks.nav_lidar import nav_lidar
 from bedplate.tasks.nav_lidar.dynamic_window import DynamicWindow
 from bedplate.tasks.nav_lidar.terms import SPEED_M_S, TURN_RAD_S
 from bedplate.tasks.spec import Signals
+from bedplate.tasks.terms import randomise
 
 
 def _first_episodes(env: TaskVecEnv, policy) -> list[Episode]:
@@ -28,9 +28,8 @@ def _first_episodes(env: TaskVecEnv, policy) -> list[Episode]:
 
 def _straight(signals: Signals) -> torch.Tensor:
     """Turn to the goal, then drive at it, blind to obstacles."""
-    pose = signals["pose"]
-    offset = signals["goal"] - pose[:, :2]
-    bearing = torch.atan2(offset[:, 1], offset[:, 0]) - pose[:, 2]
+    offset = signals["goal"] - signals["position"]
+    bearing = torch.atan2(offset[:, 1], offset[:, 0]) - signals["heading"][:, 0]
     bearing = torch.atan2(bearing.sin(), bearing.cos())
     forward = torch.where(bearing.abs() < 0.2, SPEED_M_S, 0.0)
     return torch.stack([forward, (3.0 * bearing).clamp(-TURN_RAD_S, TURN_RAD_S)], dim=1)
@@ -52,7 +51,8 @@ def test_wheels_drive_the_base_as_commanded(quiet_env, action):
     for _ in range(20):
         quiet_env.step(torch.tensor([action] * 8))
     expected = torch.tensor([(action[0] + 1) / 2 * SPEED_M_S, action[1] * TURN_RAD_S])
-    torch.testing.assert_close(quiet_env.signals["odometry"].median(dim=0).values, expected, rtol=0.06, atol=0.02)
+    measured = torch.cat([quiet_env.signals["speed"], quiet_env.signals["turn_rate"]], dim=1)
+    torch.testing.assert_close(measured.median(dim=0).values, expected, rtol=0.06, atol=0.02)
 
 
 def test_the_lidar_sees_a_wall_where_it_is(quiet_env):
@@ -84,6 +84,30 @@ def test_reaching_the_goal_ends_the_episode_as_a_success(quiet_env):
     assert [(e.env_id, e.reason, e.success) for e in step.episodes] == [(2, "success", True)]
 
 
+def test_reaching_the_goal_in_contact_is_a_collision(quiet_env):
+    state = quiet_env.state
+    state.world["goal"][0] = state.qpos[0, :2]
+    state.mocap_pos[0, 0, :2] = state.qpos[0, :2]
+    step = quiet_env.step(torch.zeros(8, 2))
+    assert [(e.reason, e.success) for e in step.episodes] == [("collision", False)]
+    assert step.episodes[0].reward_terms["success"] == 0.0
+
+
+@pytest.mark.parametrize("factor", [0.7, 1.1])
+def test_randomised_friction_is_the_friction_of_the_contact(factor):
+    env = TaskVecEnv(nav_lidar(), 1, seed=1, randomisation=False)
+    env.reset()
+    randomise.scale_friction(("tyre_left", "tyre_right"), factor, factor).func(
+        env.state, np.arange(1), np.random.default_rng(0)
+    )
+    model, data = env.engine.world_model(0), env.engine.world_data(0)
+    mujoco.mj_forward(model, data)
+    tyres = {model.geom("tyre_left").id, model.geom("tyre_right").id}
+    found = [c.friction[0] for c in data.contact if tyres & {c.geom1, c.geom2}]
+    assert found == pytest.approx([factor] * 2)
+    env.close()
+
+
 def test_a_time_out_is_truncated_and_a_failure():
     env = TaskVecEnv(nav_lidar(episode_length_s=0.5), 4, seed=2, randomisation=False)
     env.reset()
@@ -93,13 +117,12 @@ def test_a_time_out_is_truncated_and_a_failure():
 
 
 def test_driving_straight_at_the_goal_succeeds_in_at_most_30_percent(full):
-    worlds = 500 if full else 100
+    worlds = 500 if full else 200
     env = TaskVecEnv(nav_lidar(), worlds, seed=3, split="evaluation")
     env.reset()
     rate = np.mean([e.success for e in _first_episodes(env, _straight)])
     env.close()
-    # three standard errors of slack at the reduced count
-    assert rate <= 0.30 + (0 if full else 3 * math.sqrt(0.3 * 0.7 / worlds))
+    assert rate <= 0.30
     assert rate > 0.05
 
 
@@ -115,7 +138,6 @@ def test_episode_metrics_tell_how_direct_the_path_was(quiet_env):
     state = quiet_env.state
     state.mocap_pos[:, :, 0] = 40.0
     episodes = _first_episodes(quiet_env, _straight)
-    assert all(e.success for e in episodes if e.reason == "success")
     efficiency = [e.metrics["path_efficiency"] for e in episodes if e.success]
     assert efficiency
     assert all(0.9 <= value <= 1.0 for value in efficiency)

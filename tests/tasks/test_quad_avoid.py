@@ -171,6 +171,15 @@ def test_readings_are_in_the_frames_they_claim() -> None:
         assert np.linalg.norm(measured) == pytest.approx(np.linalg.norm(offset))
         nose = rotation[:2, 0] / np.linalg.norm(rotation[:2, 0])
         assert measured[0] == pytest.approx(offset[:2] @ nose)
+    # the feature that takes pitch and roll out again, from signals alone
+    signals = {signal.name: signal.read(env.state).float() for signal in env.task.signals}
+    for i, level in enumerate(flight.level_velocity(signals)):
+        nose = flight.rotation(env.state)[i, :2, 0].numpy()
+        nose = nose / np.linalg.norm(nose)
+        east, north = env.state.qvel.numpy()[i, :2]
+        np.testing.assert_allclose(
+            level, [east * nose[0] + north * nose[1], north * nose[0] - east * nose[1]], atol=1e-3
+        )
     env.close()
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from bedplate.core.errors import BedplateError
 from bedplate.tasks.terms.worlds import DiscWorld, DiscWorlds
 
 WORLDS = DiscWorlds(
@@ -64,5 +65,5 @@ def test_a_closed_row_of_discs_is_recognised_as_unsolvable():
 
 def test_a_description_too_dense_to_solve_is_refused():
     dense = replace(WORLDS, radii_m=(0.5,) * 300, count=(300, 300))
-    with pytest.raises(ValueError, match="no solvable world"):
+    with pytest.raises(BedplateError, match="no solvable world"):
         dense.sample(0)

@@ -15,6 +15,9 @@ from bedplate.core.limits import Limits
 
 SCHEMA: Final = 1
 
+COMMANDED: Final = "commanded"
+"""The memory term that holds the last command; a robot side fills in what was really sent."""
+
 
 class _Frozen(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="constants")
@@ -41,7 +44,9 @@ class SignalContract(_Frozen):
 class MemoryContract(_Frozen):
     """State the policy carries: graph input "memory.<name>", graph output "memory.<name>.next", float32 (1, size).
 
-    It starts at `initial`, or at the first measured value of `initial_signal` when that is named.
+    It starts at `initial`, or at the first measured value of `initial_signal` when that is named. A term named
+    "commanded" with one element per channel is special: before each call the robot side overwrites it with the command
+    that was really sent, after the guard. The graph's own "next" value counts only until something has been sent.
     """
 
     name: str
@@ -92,6 +97,11 @@ class Contract(_Frozen):
         return tuple(limit.channel for limit in self.limits.channels)
 
     @property
+    def remembers_command(self) -> bool:
+        """There is a memory term "commanded", which must hold what was really sent."""
+        return any(term.name == COMMANDED and term.size == len(self.channels) for term in self.memory)
+
+    @property
     def hash(self) -> str:
         """SHA-256 over the contract's canonical JSON."""
         return sha256_text(canonical_json(self.model_dump(mode="json")))
@@ -100,7 +110,8 @@ class Contract(_Frozen):
 class BundleInfo(_Frozen):
     """The whole of bundle.json."""
 
-    schema_version: Literal[1] = SCHEMA
+    # `schema` is taken in pydantic
+    schema_version: Literal[1] = Field(default=SCHEMA, alias="schema")
     contract: Contract
     contract_hash: str
     features: tuple[FeatureContract, ...]
@@ -115,4 +126,4 @@ class BundleInfo(_Frozen):
     @property
     def content_hash(self) -> str:
         """What `bundle_hash` must be."""
-        return sha256_text(canonical_json(self.model_dump(mode="json", exclude={"bundle_hash"})))
+        return sha256_text(canonical_json(self.model_dump(mode="json", by_alias=True, exclude={"bundle_hash"})))

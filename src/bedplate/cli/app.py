@@ -33,7 +33,7 @@ COMMANDS = {
     "verify": "Replay a bundle's golden vectors and time it; refuse a bundle that was changed.",
     "robot": "Run a simulated robot in its own process, in real time.",
     "serve": "Drive a robot: writer with guard, and policy, in two processes.",
-    "bench": "Measure engine, training and inference against their peers.",
+    "bench": "Measure the simulation engine against its peers; needs a source checkout.",
     "report": "Write one self-contained report.html for a run.",
     "demo": "Train, evaluate, export, verify, drive and report: the whole way in a few minutes.",
 }
@@ -104,6 +104,7 @@ def _command(argv: Sequence[str]) -> Any:
     for name, summary in COMMANDS.items():
         target = load_attribute(f"bedplate.cli.{name}:{name}", "command") if name == wanted else _not_loaded
         if isinstance(target, typer.Typer):
+            _shorten_help(target)
             app.add_typer(target, name=name, help=summary, context_settings=HELP)
         else:
             app.command(name, help=_help_text(target, summary), short_help=summary, context_settings=HELP)(target)
@@ -126,6 +127,13 @@ def _root(
 
 def _not_loaded() -> None:
     raise AssertionError("a command was run that argv does not name")
+
+
+def _shorten_help(group: typer.Typer) -> None:
+    # typer would show the whole docstring of a group's commands
+    for command in group.registered_commands:
+        if command.callback is not None:
+            command.help = _help_text(command.callback, "")
 
 
 def _help_text(target: Callable[..., Any], summary: str) -> str:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bedplate.cli import render
-from bedplate.core.errors import BedplateError
+from bedplate.core.errors import BedplateError, GateFailed
 
 if TYPE_CHECKING:
     from bedplate.core.signals import StopRequest
@@ -48,11 +48,14 @@ def demo(
     runs: Annotated[Path, typer.Option(help="folder of all runs")] = Path("runs"),
     as_json: Annotated[bool, typer.Option("--json", help="print the closing table as JSON")] = False,
 ) -> None:
-    """Train, evaluate, export, verify, drive a simulated robot and report, in one go."""
+    """Train, evaluate, export, verify, drive a simulated robot and report, in one go.
+
+    Exit 1 when the bundle fails its verification; the report is written all the same.
+    """
     from bedplate.core.signals import StopRequest
     from bedplate.learn.config import load_config
     from bedplate.recipes import recipe_path
-    from bedplate.runs.layout import REPORT, Run
+    from bedplate.runs.layout import REPORT, VERIFICATION, Run
 
     config = load_config(recipe_path(RECIPE), set_)
     run = Run(runs / NAME)
@@ -64,7 +67,10 @@ def demo(
         render.show_json({"schema": render.SCHEMA, "run": str(run.folder), **dict(rows)})
     else:
         render.show_table(f"{run.folder}: {result.evaluation.task.description}", ("measured", "value"), rows)
+    for fault in result.served["faults"]:
+        render.show_warning(f"the guard took the robot from the policy: {fault['rule']}: {fault['detail']}")
     render.show_note(f"report: {run.path(REPORT)}")
+    judge(result.verification, run.path(VERIFICATION))
 
 
 def _whole_way(config: RunConfig, run: Run, episodes: int, seconds: float, stop: StopRequest) -> DemoResult:
@@ -82,14 +88,14 @@ def _whole_way(config: RunConfig, run: Run, episodes: int, seconds: float, stop:
     from bedplate.runtime.verification import verify
 
     start_s = time.perf_counter()
-    with training_bar("train") as on_progress:
+    with training_bar("train", config.learn.max_minutes) as on_progress:
         trained = train(config, run, stop, on_progress)
     stop.finish(f"what was learned until then is in {run.folder}")
 
     source = open_source(run.folder)
     plan = Plan(worlds=Worlds(episodes, randomisation=source.randomisation), unguarded=False)
     with evaluation_bar() as on_part:
-        evaluation = evaluate(source.task, source.controller, plan, run.folder, source.kind, on_part)
+        evaluation = evaluate(source.task, source.controller, plan, run.folder, source.origin, on_part)
     stop.finish(f"trained and evaluated: {run.folder}")
 
     render.show_note("export and verify")
@@ -156,6 +162,21 @@ def _make_room(run: Run) -> None:
     render.show_note(f"the earlier demo is now {kept}")
 
 
+def judge(verification: Verification, path: Path) -> None:
+    """Say no to a bundle that failed its verification.
+
+    Raises:
+        GateFailed: names the gates.
+    """
+    failed = [gate for gate in verification.gates if not gate.passed]
+    if failed or not verification.passed:
+        raise GateFailed(
+            "the bundle failed its verification: " + "; ".join(f"{gate.name}: {gate.found}" for gate in failed),
+            "; ".join(f"{gate.name} {gate.expected}" for gate in failed),
+            f"do not serve this bundle; look at {path}",
+        )
+
+
 def closing_rows(result: DemoResult) -> list[tuple[str, Any]]:
     """The closing table: what was measured, in the order of the stages."""
     guarded, served = result.evaluation.guarded, result.served
@@ -170,11 +191,22 @@ def closing_rows(result: DemoResult) -> list[tuple[str, Any]]:
     rows += [("success of the classical baseline", str(baseline.success))] if baseline else []
     rows += [
         ("env steps/s, learning included", f"{result.trained.steps_per_s:,.0f}"),
+        ("verification of the bundle", _verdict(result.verification)),
         ("parity error of the bundle", f"{result.verification.parity.max_error:.2g}"),
         ("loop rate", f"{served['rate_hz']:.2f} Hz of {1.0 / served['control_dt_s']:g} Hz"),
         ("deadline misses", f"{served['deadline_misses']} of {served['ticks']}"),
         ("guard in the evaluation", f"changed {clamp:.1%} of the commands"),
-        ("guard on the robot", f"{trips} interventions, {len(served['faults'])} faults"),
+        ("guard on the robot", f"{trips} interventions, {_faults(served)}"),
         ("time of the whole demo", f"{result.seconds:.0f} s"),
     ]
     return rows
+
+
+def _verdict(verification: Verification) -> str:
+    failed = [gate.name for gate in verification.gates if not gate.passed]
+    return "passed" if verification.passed else f"FAILED: {', '.join(failed)}"
+
+
+def _faults(served: dict[str, Any]) -> str:
+    rules = [str(fault["rule"]) for fault in served["faults"]]
+    return f"FAULT: {', '.join(rules)}; the robot was stopped by its safe action" if rules else "0 faults"

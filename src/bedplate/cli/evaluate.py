@@ -24,7 +24,7 @@ def evaluate(
     gate: Annotated[
         list[str], typer.Option("--gate", help="'success>=0.95 collisions<=0.03'; exit 1 when one does not hold")
     ] = [],  # noqa: B006
-    seed: Annotated[int, typer.Option(min=0, help="of the evaluation worlds")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="of the evaluation worlds; recipes were tuned on 0")] = 0,
     unguarded: Annotated[bool, typer.Option(help="measure without the guard too")] = True,
     baseline: Annotated[bool, typer.Option(help="measure the task's classical baseline too, if it has one")] = True,
     pictures: Annotated[bool, typer.Option(help="draw trajectories and render a video")] = True,
@@ -45,6 +45,8 @@ def evaluate(
 
     gates = parse_gates(gate)
     source = open_source(target)
+    if source.origin.world_change:
+        render.show_warning(source.origin.world_change)
     check_names(gates, source.task.metrics)
     plan = Plan(
         worlds=Worlds(episodes or source.episodes, seed, source.randomisation),
@@ -55,7 +57,7 @@ def evaluate(
     )
     folder = output or source.folder
     with progress_bar() as on_progress:
-        result = run_evaluation(source.task, source.controller, plan, folder, source.kind, on_progress)
+        result = run_evaluation(source.task, source.controller, plan, folder, source.origin, on_progress)
     if as_json:
         render.show_json(result.to_json())
     else:
@@ -96,9 +98,8 @@ def show_result(result: Evaluation, path: Path) -> None:
         for name in dict.fromkeys(name for cell in cells for name in cell)
     ]
     worlds = result.plan.worlds
-    title = (
-        f"{result.task.id}: {worlds.episodes} unseen worlds, randomisation {'on' if worlds.randomisation else 'off'}"
-    )
+    randomised = "on" if worlds.randomisation else "off"
+    title = f"{result.task.id}: {worlds.episodes} unseen worlds, seed {worlds.seed}, randomisation {randomised}"
     render.show_table(title, ("", *(name for name, _ in columns)), rows)
     if result.task.difficulty:
         facts = "; ".join(f"{name}: {value}" for name, value in result.task.difficulty.items())
@@ -116,7 +117,8 @@ def outcome_cells(outcome: Outcome) -> dict[str, str]:
     cells["time-outs"] = str(outcome.time_outs)
     for reason, rate in outcome.by_reason.items():
         if reason not in ("success", "collision", "time_out"):
-            cells[reason] = str(rate)
+            note = ", a collision" if reason in outcome.collision_reasons else ""
+            cells[f"{reason.replace('_', ' ')}{note}"] = str(rate)
     for name, quartiles in outcome.metrics_of_successes.items():
         cells[f"{name.replace('_', ' ')}, successes"] = str(quartiles) if quartiles else "-"
     cells["episode length (s)"] = str(outcome.length_s) if outcome.length_s else "-"

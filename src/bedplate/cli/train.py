@@ -40,7 +40,7 @@ def train(
     overrides = [*set_, *([f"env.num_envs={envs}"] if envs else []), *([f"seed={seed}"] if seed >= 0 else [])]
     config = load_config(path, overrides)
     run = Run(runs / run_name(name, path.stem))
-    with StopRequest(on_request=_announce_stop) as stop, progress_bar("train") as on_progress:
+    with StopRequest(on_request=_announce_stop) as stop, progress_bar("train", config.learn.max_minutes) as on_progress:
         result = run_training(config, run, stop, on_progress)
     show_result(run.folder, result, as_json)
     stop.finish()
@@ -61,8 +61,13 @@ def run_name(name: str, recipe: str) -> str:
 
 
 @contextmanager
-def progress_bar(label: str) -> Iterator[Callable[[Progress], None]]:
-    """A bar on stderr with speed, time left, and how well recent episodes went."""
+def progress_bar(label: str, max_minutes: float | None = None) -> Iterator[Callable[[Progress], None]]:
+    """A bar on stderr with speed, time left, and how well recent episodes went.
+
+    Args:
+        label: beside the bar.
+        max_minutes: wall time after which the training ends, as in the recipe; None for steps alone.
+    """
     from rich.progress import BarColumn, Progress as Bar, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
     with Bar(
@@ -75,18 +80,26 @@ def progress_bar(label: str) -> Iterator[Callable[[Progress], None]]:
         console=render.err,
     ) as bar:
         row = bar.add_task(label, total=None, speed="starting", quality="")
+        start_s = time.perf_counter()
 
         def update(progress: Progress) -> None:
             quality = "" if math.isnan(progress.success) else f"success {progress.success:.0%}"
             bar.update(
                 row,
-                total=progress.total_steps,
-                completed=progress.steps,
+                total=1.0,
+                completed=share_done(progress, (time.perf_counter() - start_s) / 60, max_minutes),
                 speed=f"{progress.steps_per_s:,.0f} steps/s",
                 quality=quality,
             )
 
         yield update
+
+
+def share_done(progress: Progress, minutes: float, max_minutes: float | None) -> float:
+    """How much of a training is done, 0 to 1: by steps or by time, whichever will end it first."""
+    by_steps = progress.steps / progress.total_steps
+    by_time = minutes / max_minutes if max_minutes else 0.0
+    return min(1.0, max(by_steps, by_time))
 
 
 def show_result(folder: Path, result: TrainResult, as_json: bool) -> None:

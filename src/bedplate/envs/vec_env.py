@@ -1,13 +1,12 @@
 """A task on an engine: many environments as tensors, with exact truncation.
 
-The step order is: action -> command (noise, delay, filter) -> physics -> reward and terminations -> signals -> memory
--> observation; finished worlds are reset in the same step and their last observation is kept.
+The step order is: action -> command -> guard, noise, delay, rate limits -> physics -> reward and terminations ->
+signals -> memory -> observation; finished worlds are reset in the same step and their last observation is kept.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Literal
 
 import numpy as np
@@ -15,7 +14,7 @@ import torch
 from torch import Tensor
 
 from bedplate.core.errors import BedplateError
-from bedplate.envs.delay import DelayLine, to_steps
+from bedplate.envs.actuation import Actuation, CommandFilter
 from bedplate.envs.events import EventSchedule
 from bedplate.envs.sensing import Sensing
 from bedplate.envs.step import Episode, Step
@@ -26,6 +25,9 @@ from bedplate.tasks.state import State
 __all__ = ["SPLITS", "Episode", "Split", "Step", "TaskVecEnv"]
 
 Split = Literal["train", "evaluation"]
+MAX_SEED = 2**29
+"""Seeds share their world ids' 64 bits with the split and the episode number."""
+
 SPLITS: tuple[Split, ...] = ("train", "evaluation")
 NO_IDS = np.zeros(0, np.int64)
 
@@ -42,8 +44,6 @@ class TaskVecEnv:
         num_threads: physics threads; 0 means every usable core.
 
     Attributes:
-        command_filter: called with each physical command (num_envs, act_dim) before it reaches the physics;
-            evaluation puts the guards here.
         autoreset: finished worlds start anew in the same step; without it the caller restarts them.
         num_diverged: worlds whose physics failed since the start; each was terminated and never bootstrapped.
     """
@@ -60,13 +60,14 @@ class TaskVecEnv:
         task.validate()
         if num_envs < 1:
             raise BedplateError(f"num_envs is {num_envs}", "at least 1")
+        if not 0 <= seed < MAX_SEED:
+            raise BedplateError(f"seed is {seed}", f"a whole number from 0 to {MAX_SEED - 1}", "choose another seed")
         self.task = task
         self.num_envs = num_envs
         self.seed = seed
         self.split = split
         self.autoreset = True
         self.num_diverged = 0
-        self.command_filter: Callable[[Tensor], Tensor] | None = None
 
         # physics
         spec = task.model()
@@ -88,13 +89,12 @@ class TaskVecEnv:
         )
 
         # randomness: layouts come from world ids, everything else from these two
-        self._generator = torch.Generator().manual_seed(seed)
-        self._rng = np.random.default_rng([seed, SPLITS.index(split)])
+        streams = np.random.SeedSequence([seed, SPLITS.index(split)])
+        self._generator = torch.Generator().manual_seed(int(streams.generate_state(1)[0]))
+        self._rng = np.random.default_rng(streams)
         self._episode_index = np.zeros(num_envs, np.int64)
         self._sensing = Sensing(task.signals, num_envs, task.control_dt_s, randomisation, self._generator)
-        self._action_noise = task.action.noise_std if randomisation else 0.0
-        delay_steps = to_steps(task.action.delay_s, task.control_dt_s) if randomisation else (0, 0)
-        self._action_delay = DelayLine(num_envs, task.act_dim, delay_steps, self._generator) if delay_steps[1] else None
+        self._actuation = Actuation(task, num_envs, randomisation, self._generator)
         self._events = EventSchedule(task.events, randomisation, task.control_dt_s, num_envs, self._rng)
 
         # per-episode sums
@@ -106,12 +106,22 @@ class TaskVecEnv:
         self._events.startup(self.state)
 
     @property
+    def command_filter(self) -> CommandFilter | None:
+        """Called with each physical command (num_envs, act_dim) before noise and delay; guards go here."""
+        return self._actuation.command_filter
+
+    @command_filter.setter
+    def command_filter(self, command_filter: CommandFilter | None) -> None:
+        self._actuation.command_filter = command_filter
+
+    @property
     def signals(self) -> dict[str, Tensor]:
         """What the policy measures now: name -> (num_envs, size) float32."""
         return self._sensing.values
 
     def reset(self) -> Tensor:
         """Start a new episode in every environment; returns obs (num_envs, obs_dim) float32."""
+        self.task.check_widths(self._sensing.measure(self.state))
         self.memory = self.task.initial_memory(self.signals)
         return self.restart(np.arange(self.num_envs))
 
@@ -133,7 +143,8 @@ class TaskVecEnv:
         self.memory = task.remember(signals, memory, action, command)
 
         # robot side: what reaches the actuators
-        self._command(action, command, signals, memory)
+        state.previous_action, state.action = state.action, action.clamp(-1.0, 1.0)
+        state.previous_command, state.command = state.command, self._actuation.send(command, state.command)
         task.action.apply(state, state.command)
         self._events.interval(state)
         self.engine.step()
@@ -145,16 +156,14 @@ class TaskVecEnv:
         diverged = self.engine.diverged
         reward = self._reward(diverged)
         terminated, truncated, fired = self._terminations(diverged)
-        obs = task.observe(self._sensing.measure(state), self.memory)
+        obs = self._finite(task.observe(self._sensing.measure(state), self.memory), diverged)
         done = terminated | truncated
         if not done.any():
             return Step(obs, reward, terminated, truncated, NO_IDS, obs[:0])
 
-        # finished worlds start anew; their last observation is kept, finite even where the physics failed
+        # finished worlds start anew; their last observation is kept
         done_ids = done.nonzero()[:, 0].numpy()
         step = Step(obs, reward, terminated, truncated, done_ids, obs[done_ids])
-        if diverged.any():
-            step.final_obs.nan_to_num_(0.0, 0.0, 0.0)
         step.episodes = self._finish(done_ids, fired, diverged)
         if self.autoreset:
             step.obs = self.restart(done_ids)
@@ -163,7 +172,7 @@ class TaskVecEnv:
     def restart(self, ids: np.ndarray) -> Tensor:
         """Start a new episode in the environments `ids` (n,) int64, sorted; returns obs (num_envs, obs_dim) float32."""
         self._reset_worlds(ids)
-        return self.task.observe(self.signals, self.memory)
+        return self._finite(self.task.observe(self.signals, self.memory), torch.zeros(self.num_envs, dtype=torch.bool))
 
     def close(self) -> None:
         """Release the engine's threads."""
@@ -183,18 +192,6 @@ class TaskVecEnv:
                 "finite numbers",
                 "a policy that gives NaN has usually diverged: lower learn.learning_rate or set learn.target_kl",
             )
-
-    def _command(self, action: Tensor, command: Tensor, signals: dict[str, Tensor], memory: dict[str, Tensor]) -> None:
-        state = self.state
-        state.previous_action, state.action = state.action, action.clamp(-1.0, 1.0)
-        if self._action_noise:
-            noisy = state.action + self._action_noise * torch.randn(action.shape, generator=self._generator)
-            command = self.task.action.to_command(noisy, signals, memory, self.task.limits)
-        if self._action_delay is not None:
-            command = self._action_delay.push(command)
-        if self.command_filter is not None:
-            command = self.command_filter(command)
-        state.previous_command, state.command = state.command, command
 
     def _reward(self, diverged: Tensor) -> Tensor:
         """(num_envs,) float32; zero where the physics failed. Adds to the episodes' sums; may mark worlds diverged."""
@@ -262,7 +259,7 @@ class TaskVecEnv:
         self.engine.reset(ids)
         state.step_count[rows] = 0
         self._term_sums[rows] = 0.0
-        for tensor in (state.action, state.previous_action, state.command, state.previous_command):
+        for tensor in (state.action, state.previous_action):
             tensor[rows] = 0.0
         self._events.reset(state, ids)
         self.engine.forward(ids)
@@ -275,6 +272,27 @@ class TaskVecEnv:
             # a copy: the update may have handed out a tensor that the state holds too
             self.memory[name] = value.clone()
             self.memory[name][rows] = remembered[name]
-        if self._action_delay is not None:
-            still = torch.zeros(len(ids), self.task.act_dim)
-            self._action_delay.reset(rows, self.task.action.to_command(still, measured, remembered, self.task.limits))
+
+        # the robot stands still, or holds its position, until the first command
+        still = self._actuation.restart(rows, measured, remembered)
+        state.command, state.previous_command = state.command.clone(), state.previous_command.clone()
+        state.command[rows], state.previous_command[rows] = still, still
+
+    def _finite(self, obs: Tensor, diverged: Tensor) -> Tensor:
+        """Zeros in place of what failed physics left behind.
+
+        Raises:
+            BedplateError: a feature is not finite although the physics is fine; names it.
+        """
+        if math.isfinite(float(obs.sum())):
+            return obs
+        obs = torch.where(diverged[:, None], torch.nan_to_num(obs, 0.0, 0.0, 0.0), obs)
+        broken = (~torch.isfinite(obs)).nonzero()
+        if len(broken):
+            env, column = broken[0].tolist()
+            raise BedplateError(
+                f"feature {self.task.feature_at(column)!r} of environment {env} is {float(obs[env, column])}",
+                "finite features of finite signals",
+                "guard its formula where it divides, takes a root or a logarithm",
+            )
+        return obs

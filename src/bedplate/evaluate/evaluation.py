@@ -12,6 +12,7 @@ from typing import Any
 from bedplate.bundle.contract import GuardSettings
 from bedplate.core.files import write_bytes, write_json
 from bedplate.evaluate.controllers import BaselinePolicy, Controller
+from bedplate.evaluate.ranges import active_ranges
 from bedplate.evaluate.recording import Recorder, choose_worlds
 from bedplate.evaluate.results import Outcome, episode_arrays, npz_bytes, outcome_of
 from bedplate.evaluate.rollouts import Rollout, Worlds, run_worlds
@@ -46,13 +47,30 @@ class Plan:
 
 
 @dataclass(frozen=True)
+class Origin:
+    """Which policy is measured.
+
+    Attributes:
+        kind: "run" or "bundle".
+        model_sha256: of the run's model file; "" when it is not known.
+        trained_world_version: version of the world generator it was trained with; None when it is not known.
+        world_change: what changed in the world generator since, in one line; "" when nothing did.
+    """
+
+    kind: str = "run"
+    model_sha256: str = ""
+    trained_world_version: int | None = None
+    world_change: str = ""
+
+
+@dataclass(frozen=True)
 class Evaluation:
     """What was measured.
 
     Attributes:
         task: what was simulated.
         plan: how it was measured.
-        source: "run" or "bundle".
+        origin: which policy was measured.
         guarded: the policy with the guard in the loop: the figure that counts.
         unguarded: the policy alone; None when it was not measured.
         baseline: the classical baseline with the guard; None when there is none or it was not measured.
@@ -62,7 +80,7 @@ class Evaluation:
 
     task: Task
     plan: Plan
-    source: str
+    origin: Origin
     guarded: Outcome
     unguarded: Outcome | None
     baseline: Outcome | None
@@ -76,13 +94,21 @@ class Evaluation:
             "schema": SCHEMA,
             "task": task.id,
             "description": task.description,
-            "source": self.source,
+            "source": self.origin.kind,
+            "model_sha256": self.origin.model_sha256 or None,
             "time_utc": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
             "seconds": round(self.seconds, 2),
             "episodes": worlds.episodes,
-            "worlds": {"version": task.world_version, "seed": worlds.seed, "split": "evaluation"},
+            "worlds": {
+                "version": task.world_version,
+                "trained_version": self.origin.trained_world_version,
+                "change": self.origin.world_change,
+                "seed": worlds.seed,
+                "split": "evaluation",
+            },
             "difficulty": dict(task.difficulty),
             "randomisation": worlds.randomisation,
+            "randomisation_ranges": active_ranges(task, worlds.randomisation),
             "control_dt_s": task.control_dt_s,
             "episode_length_s": task.episode_length_s,
             **self.guarded.to_json(),
@@ -97,7 +123,7 @@ def evaluate(
     controller: Controller,
     plan: Plan,
     folder: Path,
-    source: str = "run",
+    origin: Origin = Origin(),
     progress: Progress = lambda what, finished, total: None,
 ) -> Evaluation:
     """Measure a controller and write evaluation.json, episodes.npz, trajectories.png and video.mp4 into `folder`.
@@ -107,7 +133,7 @@ def evaluate(
         controller: what is measured.
         plan: how.
         folder: where the results go; earlier results are replaced file by file, evaluation.json last.
-        source: "run" or "bundle", noted in the result.
+        origin: which policy it is, noted in the result.
         progress: told how far it is.
 
     Raises:
@@ -139,10 +165,10 @@ def evaluate(
     result = Evaluation(
         task=task,
         plan=plan,
-        source=source,
-        guarded=outcome_of(guarded, task.control_dt_s),
-        unguarded=outcome_of(unguarded, task.control_dt_s) if unguarded else None,
-        baseline=outcome_of(baseline, task.control_dt_s) if baseline else None,
+        origin=origin,
+        guarded=outcome_of(guarded, task),
+        unguarded=outcome_of(unguarded, task) if unguarded else None,
+        baseline=outcome_of(baseline, task) if baseline else None,
         seconds=seconds,
         pictures=pictures,
     )

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from bedplate.bundle.contract import Contract, GuardSettings
 from bedplate.envs.vec_env import TaskVecEnv
+from bedplate.runtime.bounds import COUNTED_EXCESS
 from bedplate.runtime.guard import ReferenceGuard
 
 
@@ -20,7 +21,7 @@ class GuardUse:
 
     Attributes:
         ticks: commands that passed a guard.
-        changed: ticks whose command the guard changed.
+        changed: ticks whose command the guard changed by more than rounding.
         by_rule: rule -> ticks in which it acted.
         by_channel: command channel -> ticks in which the guard changed it.
         safe_ticks: ticks under a latched fault, that is under the safe action.
@@ -57,6 +58,8 @@ class GuardBank:
     def __init__(self, env: TaskVecEnv, contract: Contract, settings: GuardSettings) -> None:
         self._env = env
         self._channels = contract.channels
+        # the policy's command is float32, the bounds are double: what the guard itself calls rounding is no change
+        self._rounding = np.array([COUNTED_EXCESS * (bound.high - bound.low) for bound in contract.limits.channels])
         self._control_dt_s = contract.control_dt_s
         self._make = lambda: ReferenceGuard(contract, settings)
         self._guards = [self._make() for _ in range(env.num_envs)]
@@ -91,7 +94,8 @@ class GuardBank:
 
         # a world that is not running does not count, but its physics needs finite commands
         sent[~self.running] = np.nan_to_num(sent[~self.running])
-        changed = (sent != asked) & self.running[:, None]
+        # written so that NaN is a change
+        changed = ~(np.abs(sent - asked) <= self._rounding) & self.running[:, None]
         self._changed += changed.sum(axis=0)
         self._changed_ticks += int(changed.any(axis=1).sum())
         self._ticks += int(self.running.sum())

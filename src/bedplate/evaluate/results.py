@@ -14,6 +14,7 @@ from bedplate.envs.vec_env import Episode
 from bedplate.evaluate.guarding import GuardUse
 from bedplate.evaluate.rollouts import Rollout
 from bedplate.evaluate.statistics import Quartiles, Rate, quartiles_of, rate_of
+from bedplate.tasks.spec import Task
 
 COLLISION = "collision"
 TIME_OUT = "time_out"
@@ -25,7 +26,8 @@ class Outcome:
 
     Attributes:
         success: episodes that the task judged a success.
-        collisions: ended by the termination named "collision".
+        collisions: ended by a termination that is a collision, whatever its name.
+        collision_reasons: names of those terminations.
         time_outs: ended by time without success.
         by_reason: every reason -> rate, successes included.
         ret: undiscounted return.
@@ -37,6 +39,7 @@ class Outcome:
 
     success: Rate
     collisions: Rate
+    collision_reasons: tuple[str, ...]
     time_outs: Rate
     by_reason: Mapping[str, Rate]
     ret: Quartiles | None
@@ -50,6 +53,7 @@ class Outcome:
         values = {
             "success": self.success,
             "collisions": self.collisions,
+            "collision_reasons": self.collision_reasons,
             "time_outs": self.time_outs,
             "by_reason": dict(self.by_reason),
             "return": self.ret,
@@ -72,20 +76,27 @@ class Outcome:
         return values
 
 
-def outcome_of(rollout: Rollout, control_dt_s: float) -> Outcome:
-    """Judge a rollout."""
+def collision_reasons(task: Task) -> tuple[str, ...]:
+    """Terminations of a task that are a collision: marked as one, or named "collision"."""
+    return tuple(term.name for term in task.terminations if term.collision or term.name == COLLISION)
+
+
+def outcome_of(rollout: Rollout, task: Task) -> Outcome:
+    """Judge a rollout of `task`."""
     episodes = rollout.episodes
     total = len(episodes)
     successes = [episode for episode in episodes if episode.success]
     reasons = Counter(episode.reason for episode in episodes)
+    collided = collision_reasons(task)
     time_outs = sum(episode.reason == TIME_OUT and not episode.success for episode in episodes)
     return Outcome(
         success=rate_of(len(successes), total),
-        collisions=rate_of(reasons[COLLISION], total),
+        collisions=rate_of(sum(reasons[name] for name in collided), total),
+        collision_reasons=collided,
         time_outs=rate_of(time_outs, total),
         by_reason={reason: rate_of(count, total) for reason, count in reasons.most_common()},
         ret=quartiles_of([episode.ret for episode in episodes]),
-        length_s=quartiles_of([episode.length * control_dt_s for episode in episodes]),
+        length_s=quartiles_of([episode.length * task.control_dt_s for episode in episodes]),
         metrics=_metrics(episodes),
         metrics_of_successes=_metrics(successes),
         guard=rollout.guard,

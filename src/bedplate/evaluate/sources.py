@@ -8,10 +8,13 @@ from pathlib import Path
 from bedplate.bundle.bundle import BUNDLE_JSON, Bundle, read_bundle
 from bedplate.bundle.contract import GuardSettings
 from bedplate.core.errors import BedplateError, ContractMismatch
+from bedplate.core.files import sha256_file
 from bedplate.evaluate.controllers import BatchPolicy, Controller, PerWorldPolicies
+from bedplate.evaluate.evaluation import Origin
 from bedplate.learn.config import load_config
 from bedplate.learn.trained import load_trained
-from bedplate.runs.layout import BUNDLE_EVALUATION, CONFIG, Run
+from bedplate.runs.layout import BUNDLE_EVALUATION, CONFIG, MANIFEST, MODEL, Run
+from bedplate.runs.manifest import read_manifest, world_change, world_version
 from bedplate.runtime.policy import OnnxPolicy
 from bedplate.tasks import make_task
 from bedplate.tasks.contract import contract_of
@@ -27,7 +30,7 @@ class Source:
     """Something that can be evaluated.
 
     Attributes:
-        kind: "run" or "bundle".
+        origin: which policy it is.
         task: what it was made for.
         controller: what decides.
         guard: settings of its guard.
@@ -36,7 +39,7 @@ class Source:
         episodes: how many when the user does not say.
     """
 
-    kind: str
+    origin: Origin
     task: Task
     controller: Controller
     guard: GuardSettings
@@ -59,14 +62,20 @@ def open_source(path: Path) -> Source:
     if not (path / CONFIG).exists():
         found = f"{path} holds neither {CONFIG} nor {BUNDLE_JSON}"
         raise BedplateError(found, "a run folder or a bundle folder", "bedplate train RECIPE")
-    trained = load_trained(Run(path))
+    return _open_run(Run(path))
+
+
+def _open_run(run: Run) -> Source:
+    trained = load_trained(run)
+    version = world_version(read_manifest(run.path(MANIFEST)))
+    change = world_change(trained.task.id, version, trained.task.world_version)
     return Source(
-        kind="run",
+        origin=Origin("run", sha256_file(run.path(MODEL)), version, change),
         task=trained.task,
         controller=BatchPolicy(trained.predict),
         guard=GuardSettings(),
         randomisation=trained.config.env.randomisation,
-        folder=path,
+        folder=run.folder,
         episodes=RUN_EPISODES,
     )
 
@@ -81,8 +90,15 @@ def _open_bundle(path: Path) -> Source:
             f"contract {contract_of(task).hash[:12]}",
             "export the run again with this installation",
         )
+    version = world_version(bundle.info.provenance)
+    model_sha256 = bundle.info.provenance.get("model_sha256")
     return Source(
-        kind="bundle",
+        origin=Origin(
+            "bundle",
+            model_sha256 if isinstance(model_sha256, str) else "",
+            version,
+            world_change(task.id, version, task.world_version),
+        ),
         task=task,
         controller=PerWorldPolicies(lambda: OnnxPolicy(bundle)),
         guard=bundle.info.guard,

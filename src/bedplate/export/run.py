@@ -16,6 +16,10 @@ from bedplate.runs import manifest
 from bedplate.runs.layout import BUNDLE, CONFIG, EVALUATION, MANIFEST, MODEL, NORMALIZER, Run
 
 
+FEW_EPISODES = 100
+"""An evaluation of fewer is copied into the bundle, but said to be small."""
+
+
 @dataclass(frozen=True)
 class RunExport:
     """What `export_run` did.
@@ -45,15 +49,19 @@ def export_run(run: Run, seed: int = 0) -> RunExport:
     """
     trained = load_trained(run)
     now = manifest.current()
-    recorded, changes, notes = _read_manifest(run, now)
+    recorded = manifest.read_manifest(run.path(MANIFEST))
+    changes = manifest.compare(recorded, now) if recorded else []
+    notes = [] if recorded else [f"{run.path(MANIFEST)} is missing: what the policy was trained with is not known"]
+    task = trained.task
+    if line := manifest.world_change(task.id, manifest.world_version(recorded), task.world_version):
+        changes.append(line)
     if recorded.get("recipe_hash", trained.config.hash) != trained.config.hash:
         changes.append(f"{run.path(CONFIG)}: edited after training began")
-    evaluation = _read_evaluation(run)
-    if evaluation is None:
-        notes.append(f"no evaluation in the bundle: run `bedplate evaluate {run.folder}`, then export again")
+    evaluation, lacking = _read_evaluation(run)
+    notes += lacking
     exported = export(
         run.path(BUNDLE),
-        trained.task,
+        task,
         trained.model,
         trained.normalizer,
         evaluation=evaluation,
@@ -63,28 +71,30 @@ def export_run(run: Run, seed: int = 0) -> RunExport:
     return RunExport(exported, tuple(changes), tuple(notes))
 
 
-def _read_manifest(run: Run, now: dict[str, Any]) -> tuple[dict[str, Any], list[str], list[str]]:
-    path = run.path(MANIFEST)
+def _read_evaluation(run: Run) -> tuple[dict[str, Any] | None, list[str]]:
+    """The run's evaluation if it measured the model that is exported, and what the reader must know about it."""
+    again = f"run `bedplate evaluate {run.folder}`, then export again"
+    path = run.path(EVALUATION)
     if not path.exists():
-        return {}, [], [f"{path} is missing: what the policy was trained with is not known"]
-    recorded = _read_object(run, MANIFEST)
-    return recorded, manifest.compare(recorded, now), []
-
-
-def _read_evaluation(run: Run) -> dict[str, Any] | None:
-    return _read_object(run, EVALUATION) if run.path(EVALUATION).exists() else None
-
-
-def _read_object(run: Run, name: str) -> dict[str, Any]:
-    value = read_json(run.path(name))
-    if not isinstance(value, dict):
-        raise BedplateError(f"{run.path(name)} holds a {type(value).__name__}", "a JSON object written by bedplate")
-    return value
+        return None, [f"no evaluation in the bundle: {again}"]
+    evaluation = read_json(path)
+    if not isinstance(evaluation, dict):
+        raise BedplateError(f"{path} holds a {type(evaluation).__name__}", "a JSON object written by bedplate")
+    # figures of another policy must not travel with this one
+    measured = evaluation.get("model_sha256")
+    if measured != sha256_file(run.path(MODEL)):
+        which = f"model {measured[:12]}, not this one" if isinstance(measured, str) else "a model it does not name"
+        return None, [f"no evaluation in the bundle: {path} measured {which}: {again}"]
+    episodes = evaluation.get("episodes")
+    if not isinstance(episodes, int) or episodes < FEW_EPISODES:
+        return evaluation, [f"the evaluation in the bundle has {episodes} episodes, fewer than {FEW_EPISODES}: {again}"]
+    return evaluation, []
 
 
 def _provenance(run: Run, config: RunConfig, recorded: dict[str, Any], now: dict[str, Any]) -> dict[str, Any]:
     return {
         "run": run.id,
+        "world_version": manifest.world_version(recorded),
         "recipe_hash": config.hash,
         # enough to simulate it again: `bedplate evaluate BUNDLE`
         "task": {**config.task.model_dump(mode="json"), "randomisation": config.env.randomisation},

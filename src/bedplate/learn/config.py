@@ -14,6 +14,8 @@ from bedplate.core.files import canonical_json, sha256_text, write_text
 
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Fraction = Annotated[float, Field(ge=0, le=1)]
+NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Finite = Annotated[float, Field(allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=1)]
 
 
@@ -87,13 +89,13 @@ class LearnConfig(_Section):
     gamma: Fraction = 0.99
     gae_lambda: Fraction = 0.95
     clip_range: Positive = 0.2
-    ent_coef: Annotated[float, Field(ge=0)] = 0.0
-    vf_coef: Annotated[float, Field(ge=0)] = 0.5
+    ent_coef: NotNegative = 0.0
+    vf_coef: NotNegative = 0.5
     max_grad_norm: Positive = 1.0
     target_kl: Positive | None = None
     net_arch: tuple[Count, ...] = (128, 128)
     activation: Literal["tanh", "relu", "elu", "silu"] = "tanh"
-    log_std_init: float = -0.7
+    log_std_init: Finite = -0.7
     normalize_reward: bool = True
     clip_obs: Positive = 10.0
     update_threads: Count = 1

@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 import torch
-from stable_baselines3 import PPO as SB3PPO  # noqa: N811 - the upstream class, told apart from ours
+from stable_baselines3 import PPO as SB3PPO
 from stable_baselines3.common.buffers import RolloutBuffer
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.vec_env import VecEnv
 from torch import Tensor
 
 from bedplate.core.errors import BedplateError
-from bedplate.envs.sb3 import SB3VecEnv
+from bedplate.envs.sb3 import SB3VecEnv, episode_info
 from bedplate.envs.vec_env import Episode
 from bedplate.learn.normalizer import Normalizer
 from bedplate.sim.threads import limit_torch_threads
@@ -96,12 +96,18 @@ class PPO(SB3PPO):
             self._require_finite(action)
             step = task_env.step(action)
             self.num_timesteps += env.num_envs
+            done = step.terminated | step.truncated
+
+            # under the names that Stable-Baselines3's callbacks read
+            infos: list[dict[str, Any]] = [{} for _ in range(env.num_envs)]
+            for i, env_id in enumerate(step.done_ids.tolist()):
+                infos[env_id] = episode_info(step, i)
+            new_obs, rewards, dones = step.obs, step.reward.numpy(), done.numpy()
             callback.update_locals(locals())
             if not callback.on_step():
                 return False
 
             # a cut episode goes on in the value of its last observation
-            done = step.terminated | step.truncated
             reward = step.reward
             if self.normalize_reward and self.normalizer is not None:
                 reward = self.normalizer.normalize_reward(reward.to(torch.float64), done)
@@ -110,8 +116,8 @@ class PPO(SB3PPO):
                 self._record(step.episodes)
 
             rollout_buffer.add(normalized.numpy(), action.numpy(), reward.numpy(), starts, value, log_prob)
-            starts = done.numpy()
-            obs = step.obs
+            starts = dones
+            obs = new_obs
             self._observe_new(obs)
 
         with torch.no_grad():

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from stable_baselines3 import PPO as SB3PPO  # noqa: N811 - the upstream class
+from stable_baselines3 import PPO as SB3PPO
 from torch import Tensor
 
 from bedplate.core.errors import BedplateError

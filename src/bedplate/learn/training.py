@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import tempfile
 import time
@@ -153,23 +154,29 @@ def _learn(
     config: RunConfig, run: Run, model: PPO, env: SB3VecEnv, stop: Stop, on_progress: Callable[[Progress], None]
 ) -> TrainResult:
     start_s = time.perf_counter()
-    status = "failed"
     try:
         model.learn(config.learn.total_steps, callback=_Watch(config.learn, stop, on_progress))
-        status = "interrupted" if stop.requested else "finished"
-    finally:
-        seconds = time.perf_counter() - start_s
-        result = TrainResult(model.num_timesteps, seconds, status == "interrupted", env.env.num_diverged)
-        # what was learned is kept, also when the last step failed
-        _save(run, model, env)
-        finish_manifest(
-            run.path(MANIFEST),
-            status,
-            steps=result.steps,
-            train_seconds=round(result.seconds, 3),
-            steps_per_s=round(result.steps_per_s, 1),
-            num_diverged=result.num_diverged,
-        )
+    except BaseException:
+        # what was learned is kept, but failing to keep it must not hide why training failed
+        with contextlib.suppress(Exception):
+            _finish(run, model, env, "failed", start_s)
+        raise
+    return _finish(run, model, env, "interrupted" if stop.requested else "finished", start_s)
+
+
+def _finish(run: Run, model: PPO, env: SB3VecEnv, status: str, start_s: float) -> TrainResult:
+    """Save the policy and close the manifest."""
+    seconds = time.perf_counter() - start_s
+    result = TrainResult(model.num_timesteps, seconds, status == "interrupted", env.env.num_diverged)
+    _save(run, model, env)
+    finish_manifest(
+        run.path(MANIFEST),
+        status,
+        steps=result.steps,
+        train_seconds=round(result.seconds, 3),
+        steps_per_s=round(result.steps_per_s, 1),
+        num_diverged=result.num_diverged,
+    )
     return result
 
 

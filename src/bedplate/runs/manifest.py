@@ -11,11 +11,12 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from bedplate.core.errors import BedplateError
 from bedplate.core.files import read_json, write_json
 
 PACKAGES = ("bedplate", "torch", "mujoco", "stable-baselines3", "gymnasium", "numpy", "onnx", "onnxruntime")
@@ -35,6 +36,33 @@ def write_manifest(path: Path, **facts: Any) -> dict[str, Any]:
 def finish_manifest(path: Path, status: str, **facts: Any) -> None:
     """Set the run's final status, "finished", "interrupted" or "failed", and add `facts`."""
     write_json(path, {**read_json(path), "status": status, "ended": _now(), **facts})
+
+
+def read_manifest(path: Path) -> dict[str, Any]:
+    """What was recorded; empty when there is no manifest.
+
+    Raises:
+        BedplateError: the file is damaged.
+    """
+    if not path.exists():
+        return {}
+    recorded = read_json(path)
+    if not isinstance(recorded, dict):
+        raise BedplateError(f"{path} holds a {type(recorded).__name__}", "a JSON object written by bedplate")
+    return recorded
+
+
+def world_version(recorded: Mapping[str, Any]) -> int | None:
+    """Version of the world generator in a manifest, or in a bundle's provenance; None when it was not recorded."""
+    version = recorded.get("world_version")
+    return version if isinstance(version, int) and not isinstance(version, bool) else None
+
+
+def world_change(task: str, trained: int | None, now: int) -> str:
+    """One line when the world generator of `task` is another one than in training; "" when it is not, or not known."""
+    if trained is None or trained == now:
+        return ""
+    return f"world generator of {task}: version {trained} -> {now}; these are not the worlds of the training"
 
 
 def current() -> dict[str, Any]:

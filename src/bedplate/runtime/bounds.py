@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bedplate.bundle.contract import Contract
+from bedplate.bundle.contract import COMMANDED, Contract
 from bedplate.core.errors import BedplateError
 from bedplate.core.limits import ChannelLimits
 
@@ -43,6 +43,10 @@ class CommandBounds:
     Args:
         contract: of the robot.
 
+    Attributes:
+        channels: names of the command channels.
+        starts_from_measurement: without a measured position there is no first command, not even a safe one.
+
     Raises:
         BedplateError: a bound that could not be enforced for this kind of command.
     """
@@ -59,6 +63,7 @@ class CommandBounds:
             _row(limit, contract.action_kind, sizes, starts, index)
             for index, limit in enumerate(contract.limits.channels)
         )
+        self.starts_from_measurement = any(row.start_signal is not None for row in self._rows)
         if self._safe_mode == "hold" and not self._moves_position:
             raise BedplateError(
                 f"safe action 'hold' with commands of kind {contract.action_kind!r}",
@@ -157,7 +162,7 @@ def _start_signals(contract: Contract) -> list[tuple[str, int] | None]:
     starts: list[tuple[str, int] | None] = [None] * count
     # a policy that remembers its last command also says where that starts
     for term in contract.memory:
-        if term.name == "commanded" and term.initial_signal and term.size == count:
+        if term.name == COMMANDED and term.initial_signal and term.size == count:
             starts = [(term.initial_signal, index) for index in range(count)]
     for index, limit in enumerate(contract.limits.channels):
         if limit.position is not None:

@@ -22,6 +22,9 @@ class Controller:
         contract: of the robot.
         policy: gives commands.
         guard: has the last word on them.
+
+    Attributes:
+        policy_error: what the policy raised in the last step, in words; "" when it answered.
     """
 
     def __init__(self, contract: Contract, policy: Policy, guard: Guard) -> None:
@@ -31,6 +34,8 @@ class Controller:
         self._layout = SignalLayout(contract)
         self._command: np.ndarray | None = None
         self._command_stamp_s = math.nan
+        self._sent: np.ndarray | None = None
+        self.policy_error = ""
 
     def step(
         self,
@@ -46,17 +51,28 @@ class Controller:
             now_s: the time; CLOCK_MONOTONIC when not given.
 
         Returns:
-            What goes to the robot. `decision.fault` says why when it is the safe action for good.
+            What goes to the robot: `decision.command`, or nothing while `decision.hold_back` is set. `decision.fault`
+            says why when it is the safe action for good. A policy that raises has given no command, see `policy_error`.
         """
         now = time.monotonic() if now_s is None else now_s
         stamp = now if state_stamp_s is None else state_stamp_s
         # a state that cannot be believed never reaches the policy, nor its memory
         if not self._layout.violation(signals):
-            self._command = self.policy.act(signals)
+            self._command = self._ask(signals)
             self._command_stamp_s = stamp
         if now_s is None:
             now = time.monotonic()
-        return self.guard.filter(now, stamp, signals, self._command_stamp_s, self._command)
+        decision = self.guard.filter(now, stamp, signals, self._command_stamp_s, self._command)
+        self._sent = None if decision.hold_back else decision.command
+        return decision
+
+    def _ask(self, signals: Mapping[str, np.ndarray]) -> np.ndarray | None:
+        self.policy_error = ""
+        try:
+            return self.policy.act(signals, self._sent)
+        except Exception as error:  # whatever it is, the robot must get a command in this tick
+            self.policy_error = f"{type(error).__name__}: {error}"
+            return None
 
     def reset(self) -> None:
         """A new episode: the policy forgets, and the next command starts from the measured state.
@@ -67,6 +83,7 @@ class Controller:
         self.guard.restart()
         self._command = None
         self._command_stamp_s = math.nan
+        self._sent = None
 
 
 def load(bundle: Path | str) -> Controller:

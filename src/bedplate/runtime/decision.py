@@ -71,11 +71,14 @@ class Decision:
         command: (num_channels,) float64 in the channels' units; always finite and within the limits.
         rules: names of the rules that acted in this tick, in order; empty when the policy's command passed unchanged.
         fault: the latched fault, while there is one.
+        hold_back: send nothing in this tick. A position command starts from the measured position, and since the start
+            or restart none has been measured that is fresh and in range: any command could be a jump.
     """
 
     command: np.ndarray
     rules: tuple[str, ...]
     fault: Fault | None
+    hold_back: bool = False
 
 
 class Guard(Protocol):
@@ -108,6 +111,9 @@ class Guard(Protocol):
             action_stamp_s: stamp of the state from which `command` was computed, so that an answer to an old state
                 is an old action however late it was written.
             command: (num_channels,) the policy's newest command in physical units; None when there is none.
+
+        Returns:
+            What goes to the robot; nothing may be sent while `hold_back` is set.
         """
         ...
 

@@ -18,7 +18,7 @@ from bedplate.bundle.contract import Contract, GuardSettings
 from bedplate.core.errors import BedplateError
 from bedplate.runtime.bounds import CommandBounds
 from bedplate.runtime.decision import RULES, Decision, Fault, Guard, Snapshot
-from bedplate.runtime.signals import SignalLayout
+from bedplate.runtime.signals import SignalLayout, numbers
 
 __all__ = ["Decision", "Fault", "Guard", "ReferenceGuard"]
 
@@ -31,7 +31,8 @@ SHORTEST_DT_PERIODS, LONGEST_DT_PERIODS = 0.5, 2.0
 class ReferenceGuard:
     """A `Guard` in plain Python.
 
-    Until the first good state and command, the safe action is commanded and nothing latches: that is waiting.
+    Until the first good state and command, the safe action is commanded and nothing latches: that is waiting. A position
+    command without a good state to start from is held back.
 
     Args:
         contract: of the robot; its limits are the bounds.
@@ -82,22 +83,24 @@ class ReferenceGuard:
         command: np.ndarray | None,
     ) -> Decision:
         """Decide what goes to the robot in this tick; see `Guard.filter`."""
-        asked = None if command is None else command.tolist()
+        asked = None if command is None else _elements(command)
         dt_s = self._measured_dt_s(now_s)
 
         # inputs: "" or what is wrong
         not_finite = self._not_finite(asked)
         stale_state = self._stale_state(now_s, state_stamp_s, signals)
         out_of_range = self._layout.violation(signals) if signals is not None else ""
-        stale_action = self._stale_action(now_s, action_stamp_s, asked)
-        late = self._deadline_missed(now_s, state_stamp_s, action_stamp_s)
+        # a rejected state was never shown to the policy: its silence is no fault of its own
+        stale_action = "" if out_of_range else self._stale_action(now_s, action_stamp_s, asked)
+        late = "" if out_of_range else self._deadline_missed(now_s, state_stamp_s, action_stamp_s)
         measured = None if stale_state or out_of_range else signals
         if not self._based and measured is not None:
             self._last, self._based = self._bounds.start(measured), True
 
         # latch the first cause in the order of the rules; before the policy has started, staleness is waiting
         self._num_rejected = self._num_rejected + 1 if out_of_range else 0
-        self._num_late = self._num_late + 1 if late else 0
+        if not out_of_range:
+            self._num_late = self._num_late + 1 if late else 0
         if self._fault is None:
             for rule, detail, latches in (
                 ("finite", not_finite, True),
@@ -132,7 +135,8 @@ class ReferenceGuard:
         for rule in rules:
             self._counts[rule] += 1
         self._last, self._last_now_s, self._last_action_stamp_s = bounded, now_s, action_stamp_s
-        return Decision(np.array(bounded), tuple(rules), self._fault)
+        hold_back = self._bounds.starts_from_measurement and not self._based
+        return Decision(np.array(bounded), tuple(rules), self._fault, hold_back)
 
     def trip(self, now_s: float, cause: str, detail: str) -> None:
         """Take the authority from the policy from outside; see `Guard.trip`."""
@@ -236,12 +240,18 @@ class ReferenceGuard:
         snapshot = Snapshot(
             state_age_s=now_s - oldest_s,
             action_age_s=now_s - action_stamp_s,
-            signals={name: tuple(value.tolist()) for name, value in (signals or {}).items()},
+            signals={name: tuple(_elements(value)) for name, value in (signals or {}).items()},
             command=tuple(asked or ()),
             last_command=tuple(self._last),
         )
         self._num_faults += 1
         self._fault = Fault(rule, detail, now_s, f"{rule}-{self._num_faults}", snapshot)
+
+
+def _elements(value: object) -> list[float]:
+    """The numbers in `value`, whatever its shape; none when it holds something else."""
+    array = numbers(value)
+    return [] if array is None else array.reshape(-1).tolist()
 
 
 def _check_settings(contract: Contract, settings: GuardSettings) -> None:

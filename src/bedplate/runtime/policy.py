@@ -9,6 +9,7 @@ import numpy as np
 import onnxruntime as ort
 
 from bedplate.bundle.bundle import POLICY_ONNX, Bundle
+from bedplate.bundle.contract import COMMANDED
 from bedplate.core.errors import BedplateError, ContractMismatch
 
 WARM_UP_CALLS = 50
@@ -21,8 +22,16 @@ class Policy(Protocol):
         """Forget everything: a new episode begins."""
         ...
 
-    def act(self, signals: Mapping[str, np.ndarray]) -> np.ndarray:
-        """The command for one state: name -> (size,) in physical units gives (num_channels,) float64."""
+    def act(self, signals: Mapping[str, np.ndarray], sent: np.ndarray | None = None) -> np.ndarray:
+        """The command for one state.
+
+        Args:
+            signals: name -> (size,) in physical units.
+            sent: (num_channels,) what the robot was really sent last, after the guard; None when nothing was.
+
+        Returns:
+            (num_channels,) float64.
+        """
         ...
 
 
@@ -58,6 +67,7 @@ class OnnxPolicy:
         self._memory = [
             (self._inputs[f"memory.{m.name}"], self._outputs[f"memory.{m.name}.next"]) for m in contract.memory
         ]
+        self._commanded = self._inputs[f"memory.{COMMANDED}"][0] if contract.remembers_command else None
         self._command = self._outputs["command"][0]
         self._fresh = True
 
@@ -72,11 +82,13 @@ class OnnxPolicy:
             self._inputs[f"memory.{term.name}"][:] = term.initial
         self._fresh = True
 
-    def act(self, signals: Mapping[str, np.ndarray]) -> np.ndarray:
+    def act(self, signals: Mapping[str, np.ndarray], sent: np.ndarray | None = None) -> np.ndarray:
         """The command for one state.
 
         Args:
             signals: name -> (size,) in physical units; every signal of the contract.
+            sent: (num_channels,) what the robot was really sent last, after the guard. It replaces the memory
+                "commanded", so that deltas do not wind up against a guard that cuts them; None leaves the memory.
 
         Returns:
             (num_channels,) float64 in the channels' units. It may hold NaN: judging it is the guard's business.
@@ -85,10 +97,12 @@ class OnnxPolicy:
             array[:] = signals[name]
         if self._fresh:
             self._start_memory()
+        if sent is not None and self._commanded is not None:
+            self._commanded[:] = sent
         self._session.run_with_iobinding(self._binding)
         command: np.ndarray = self._command.astype(np.float64)
-        # one bad command must not stay in the memory for ever
-        if np.isfinite(command).all():
+        # what is not finite must not stay in the memory for ever
+        if np.isfinite(command).all() and all(np.isfinite(following).all() for _, following in self._memory):
             for current, following in self._memory:
                 current[:] = following
         return command

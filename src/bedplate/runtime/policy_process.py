@@ -11,6 +11,8 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
+
 from bedplate.bundle.bundle import Bundle, read_bundle
 from bedplate.core.errors import BedplateError, ContractMismatch
 from bedplate.runtime.links.frame import REFUSAL, CommandMessage, StateMessage, TextMessage
@@ -103,20 +105,26 @@ def answer_states(bundle: Bundle, link: UnixLink, priority: int = 0) -> int:
     layout = SignalLayout(bundle.contract)
     episode = -1
     sequence = 0
+    sent: np.ndarray | None = None
     with no_garbage_collection():
         while True:
             link.wait(None)
-            states = [message for message in link.drain() if isinstance(message, StateMessage)]
+            # older states are skipped: their answers would be late; a command before a state is what was sent last
+            state: StateMessage | None = None
+            state_sent: np.ndarray | None = None
+            for message in link.drain():
+                if isinstance(message, CommandMessage):
+                    sent = message.values
+                else:
+                    state, state_sent, sent = message, sent, None
             if link.peer_gone:
                 return 0
-            if not states:
+            if state is None:
                 continue
-            # older states are skipped: their answers would be late
-            state = states[-1]
             if state.episode != episode:
                 policy.reset()
                 episode = state.episode
-            command = policy.act(layout.unpack(state.values))
+            command = policy.act(layout.unpack(state.values), state_sent)
             link.send(CommandMessage(sequence, time.monotonic_ns(), state.sequence, state.stamp_ns, command))
             sequence += 1
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -50,7 +51,7 @@ class SignalLayout:
         return values
 
     def violation(self, signals: Mapping[str, np.ndarray]) -> str:
-        """Say which measurement cannot be believed: absent, of another length, not finite, or out of its range.
+        """Say which measurement cannot be believed: absent, no numbers, of another shape, not finite, out of its range.
 
         Returns:
             The first such measurement in words, or "" when all are fine.
@@ -59,11 +60,21 @@ class SignalLayout:
             signal = signals.get(name)
             if signal is None:
                 return f"signal {name!r} is absent"
-            values = signal.tolist()
-            if len(values) != size:
-                return f"signal {name!r} has {len(values)} elements, expected {size}"
-            for index, value in enumerate(values):
+            array = numbers(signal)
+            if array is None:
+                return f"signal {name!r} is a {type(signal).__name__} that does not hold numbers"
+            if array.shape != (size,):
+                return f"signal {name!r} has shape {array.shape}, expected ({size},)"
+            for index, value in enumerate(array.tolist()):
                 # written so that NaN fails
                 if not (low <= value <= high):
                     return f"signal {name!r}, {components[index]}: {value} is outside [{low}, {high}]"
         return ""
+
+
+def numbers(value: Any) -> np.ndarray | None:
+    """`value` as float64, or None when it holds no numbers. It never raises: a bad input must not stop a control loop."""
+    try:
+        return np.asarray(value, np.float64)
+    except Exception:  # whatever an object's own conversion raises
+        return None

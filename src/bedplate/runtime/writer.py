@@ -32,19 +32,24 @@ POLICY_START_S = 60.0
 # longest time that a ramp to the safe action may take after a stop request
 STOP_RAMP_S = 3.0
 
-End = Literal["stopped", "robot_gone", "policy_never_started"]
+End = Literal["stopped", "robot_gone", "policy_never_started", "policy_too_slow"]
+
+REST_CAUSES = {"policy_never_started": "the policy did not start", "policy_too_slow": "every answer came too late"}
 
 
 @dataclass
 class WriterRecord:
-    """What happened, for the report.
+    """What happened until the end, for the report; bringing the robot to rest only adds ticks, spacing and faults.
 
     Attributes:
         ticks: commands sent.
         waiting_ticks: of these, before the policy's first answer.
         no_state: ticks without a new state by the deadline, after the policy's first answer.
         no_answer: ticks with a new state and without an answer to it by the deadline, likewise.
+        skipped: deadlines that the writer itself missed.
         late_answers: answers that came after their deadline and were discarded.
+        late_latency: of these, from the stamp of the state to the policy's answer.
+        held_back: ticks in which nothing was sent, for want of a measured position to start from.
         rejected_states: states that could not be believed; the policy never saw them.
         last_rejection: what was wrong with the last of them.
         interventions: guard rule -> ticks in which it acted, between the policy's first answer and the end.
@@ -57,7 +62,10 @@ class WriterRecord:
     waiting_ticks: int = 0
     no_state: int = 0
     no_answer: int = 0
+    skipped: int = 0
     late_answers: int = 0
+    late_latency: LatencyHistogram = field(default_factory=LatencyHistogram)
+    held_back: int = 0
     rejected_states: int = 0
     last_rejection: str = ""
     interventions: dict[str, int] = field(default_factory=dict)
@@ -107,6 +115,8 @@ class Writer:
         self._asked_sequence = -1
         self._answer: CommandMessage | None = None
         self._answered_once = False
+        self._ending = False
+        self._sent: np.ndarray | None = None
         self._waiting_counts: dict[str, int] = {}
         self._last_sent_ns = 0
 
@@ -117,10 +127,12 @@ class Writer:
             stop: asked once per period; must not block.
         """
         end = self._drive(stop)
+        self._ending = True
         waiting = self._waiting_counts
+        self.record.skipped = self.rate.missed
         self.record.interventions = {rule: n - waiting.get(rule, 0) for rule, n in self._guard.counts.items()}
         if self._state is not None and end != "robot_gone":
-            self._bring_to_rest("the policy did not start" if end == "policy_never_started" else "stop was requested")
+            self._bring_to_rest(REST_CAUSES.get(end, "stop was requested"))
         return "robot_gone" if self._link.peer_gone else end
 
     def _drive(self, stop: Callable[[], bool]) -> End:
@@ -140,14 +152,17 @@ class Writer:
                 self._waiting_counts = dict(self._guard.counts)
                 waited_ns = self._clock.now_ns() - started_ns
                 if self._policy.peer_gone or waited_ns > POLICY_START_S * 1e9:
-                    return "policy_never_started"
+                    alive_and_late = self.record.late_answers and not self._policy.peer_gone
+                    return "policy_too_slow" if alive_and_late else "policy_never_started"
         return "stopped"
 
     def tick(self) -> Decision:
         """One period: state, answer, guard, command."""
         fresh = self._await_state()
         answered = fresh and self._await_answer()
-        if self._answered_once:
+        if self._ending:
+            pass
+        elif self._answered_once:
             self.record.no_state += not fresh
             self.record.no_answer += fresh and not answered
         else:
@@ -182,6 +197,8 @@ class Writer:
         # what cannot be believed must not get into the policy's memory
         if self._rejected(newest):
             return False
+        if self._sent is not None and self._contract.remembers_command:
+            self._policy.send(CommandMessage(self.record.ticks, self._last_sent_ns, 0, 0, self._sent))
         self._policy.send(newest)
         self._asked_sequence = newest.sequence
         return True
@@ -189,12 +206,12 @@ class Writer:
     def _take(self, state: StateMessage) -> None:
         if self._state is not None and state.episode != self._state.episode:
             self._guard.restart()
-            self._answer = None
+            self._answer = self._sent = None
         self._state = state
 
     def _rejected(self, state: StateMessage) -> bool:
         violation = self._layout.violation(self._layout.unpack(state.values))
-        if violation:
+        if violation and not self._ending:
             self.record.rejected_states += 1
             self.record.last_rejection = violation
         return bool(violation)
@@ -209,7 +226,9 @@ class Writer:
                     self._answer = message
                     self._answered_once = True
                     return True
-                self.record.late_answers += 1
+                if not self._ending:
+                    self.record.late_answers += 1
+                    self.record.late_latency.add((message.stamp_ns - message.state_stamp_ns) * 1e-9)
             # a policy process that has ended has no command any more
             if self._policy.peer_gone:
                 self._answer = None
@@ -233,16 +252,19 @@ class Writer:
             answer.state_stamp_ns * 1e-9 if answer else math.nan,
             answer.values if answer else None,
         )
+        if decision.hold_back:
+            self.record.held_back += not self._ending
+            return decision
         stamp_ns = self._clock.now_ns()
         answered_state = (answer.state_sequence, answer.state_stamp_ns) if answer else (0, 0)
         self._link.send(CommandMessage(self.record.ticks, stamp_ns, *answered_state, decision.command))
         # statistics come after the command is out
-        if answered:
+        if answered and not self._ending:
             self.record.latency.add((stamp_ns - state.stamp_ns) * 1e-9)
         if self.record.ticks:
             self.record.spacing.add((stamp_ns - self._last_sent_ns) * 1e-9)
         self.record.ticks += 1
-        self._last_sent_ns = stamp_ns
+        self._last_sent_ns, self._sent = stamp_ns, decision.command
         if decision.fault is not None and decision.fault is not had_fault:
             self.record.faults.append(decision.fault)
             self._on_fault(decision.fault)
@@ -255,7 +277,10 @@ class Writer:
         until_ns = self._clock.now_ns() + round(STOP_RAMP_S * 1e9)
         before: np.ndarray | None = None
         while not self._link.peer_gone and self._clock.now_ns() < until_ns:
-            command = self.tick().command
+            decision = self.tick()
+            if decision.hold_back:
+                continue
+            command = decision.command
             # "hold" has no value to reach: it is at rest when the command stands still
             target = before if safe.mode == "hold" else np.array(safe.value)
             if target is not None and np.abs(command - target).max() <= 1e-9:

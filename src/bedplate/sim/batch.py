@@ -18,6 +18,7 @@ from mujoco.batch import Batch, SimulationError
 from torch import Tensor
 
 from bedplate.core.errors import BedplateError
+from bedplate.sim.contact_forces import FILLED, has_contact_forces
 from bedplate.sim.engine import RaySensor
 from bedplate.sim.library import keep_mujoco_quiet
 from bedplate.sim.threads import usable_cores
@@ -34,8 +35,6 @@ KINEMATIC_FIELDS = (
 )
 # warnings after which MuJoCo went on without raising: it reset the world, or put zeros in place of its controls
 DIVERGENCE = slice(mujoco.mjtWarning.mjWARN_BADQPOS.value, mujoco.mjtWarning.mjWARN_BADCTRL.value + 1)
-
-_SHARED = frozenset(STATE_FIELDS + KINEMATIC_FIELDS)
 
 
 class BatchEngine:
@@ -68,7 +67,10 @@ class BatchEngine:
         self.decimation = decimation
         self.num_threads = num_threads or usable_cores()
         sleep = bool(model.opt.enableflags & mujoco.mjtEnableBit.mjENBL_SLEEP.value)
-        self.persistent = current or sleep or bool(rays) or not _SHARED.issuperset(fields)
+        # fields that step() computes and forward() does not
+        self._step_fields = FILLED if has_contact_forces(model) else ()
+        self._shareable = {*STATE_FIELDS, *KINEMATIC_FIELDS, *self._step_fields}
+        self.persistent = current or sleep or bool(rays) or not self._shareable.issuperset(fields)
         self.batch = Batch(model, num_envs, min(self.num_threads, num_envs), self.persistent)
         self._stage = (mujoco.mjtStage.mjSTAGE_VEL if current else mujoco.mjtStage.mjSTAGE_NONE).value
         self._fields: dict[str, Tensor] = {}
@@ -94,7 +96,7 @@ class BatchEngine:
         """
         view = self._fields.get(name)
         if view is None:
-            if not self.persistent and name not in _SHARED:
+            if not self.persistent and name not in self._shareable:
                 raise BedplateError(
                     f"field {name!r} was not declared", "derived fields named up front", f"add {name!r} to Task.fields"
                 )
@@ -108,13 +110,17 @@ class BatchEngine:
     def forward(self, ids: np.ndarray) -> None:
         """Compute derived fields and rays of some worlds from their state; see Engine.forward.
 
-        A world in which MuJoCo raises counts as diverged after the next step().
+        A world in which MuJoCo raises counts as diverged after the next step(). Contact forces are zero until then, as
+        after mj_resetData.
         """
         self._not_forwarded[ids] = False
         try:
             self.batch.forward(ids)
         except SimulationError as error:
             self._not_forwarded[error.ids] = True
+        for name in self._step_fields:
+            if name in self._fields:
+                self._fields[name][torch.from_numpy(ids)] = 0.0
         for fan in self._fans:
             fan.cast(self.batch, ids)
 

@@ -16,6 +16,8 @@ import mujoco
 from bedplate.sim.library import mujoco_library
 
 PLUGIN = "bedplate.contact_forces"
+FILLED = ("cfrc_ext", "cfrc_int", "cacc")
+"""Fields that mj_rnePostConstraint computes."""
 PASSIVE = 1 << 2  # mjPLUGIN_PASSIVE
 
 _Pointer = ctypes.c_void_p
@@ -61,6 +63,11 @@ def add_contact_forces(spec: mujoco.MjSpec, body: str) -> None:
     _register()
     spec.activate_plugin(PLUGIN)
     spec.body(body).plugin = spec.add_plugin(name=PLUGIN, plugin_name=PLUGIN)
+
+
+def has_contact_forces(model: mujoco.MjModel) -> bool:
+    """Whether the model was built with add_contact_forces()."""
+    return mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_PLUGIN.value, PLUGIN) >= 0
 
 
 @functools.cache

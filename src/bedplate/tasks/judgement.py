@@ -37,11 +37,13 @@ class Termination:
         name: such as "collision".
         func: State -> (num_envs,) bool.
         truncated: the episode was cut, not decided: the learner bootstraps its value.
+        collision: the robot touched something it must not touch; counted as a collision in every result.
     """
 
     name: str
     func: Callable[[State], Tensor]
     truncated: bool = False
+    collision: bool = False
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,8 @@ class Event:
         func: (state, ids, rng): changes the worlds `ids` (n,) int64 of `state`.
         mode: "startup" once for all worlds, "reset" at the start of each episode, "interval" during episodes.
         interval_s: smallest and largest time between two occurrences in one world, for "interval".
-        ranges: what is drawn from where, for the manifest and the report; randomisation is switched off by name.
+        ranges: what is drawn from where: name -> value, (low, high), or a dataclass; an evaluation records the ranges
+            of the events that were active, and the report shows them.
         randomisation: the event varies physics or sensing and is left out with randomisation off; events that set
             the world up (obstacles, goal, start pose) say False.
     """

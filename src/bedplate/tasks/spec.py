@@ -138,6 +138,38 @@ class Task:
             for term in self.memory
         }
 
+    def feature_at(self, column: int) -> str:
+        """Name of the feature that the observation's `column` belongs to."""
+        for feature in self.features:
+            if column < feature.size:
+                return feature.name
+            column -= feature.size
+        raise IndexError(column)
+
+    def check_widths(self, signals: Signals) -> None:
+        """Compare what signals, features and memory give with the sizes they declare.
+
+        Args:
+            signals: as measured on any worlds.
+
+        Raises:
+            BedplateError: names the part, its declared and its real width.
+        """
+        memory = self.initial_memory(signals)
+        action = torch.zeros(len(next(iter(signals.values()))), self.act_dim)
+        command = self.action.to_command(action, signals, memory, self.limits)
+        remembered = self.remember(signals, memory, action, command)
+        parts = [("signal", s.name, s.size, signals[s.name]) for s in self.signals]
+        parts += [("feature", f.name, f.size, f.func(signals, memory)) for f in self.features]
+        parts += [("memory", m.name, m.size, remembered[m.name]) for m in self.memory]
+        for kind, name, size, value in parts:
+            if value.dim() != 2 or value.shape[1] != size:
+                raise BedplateError(
+                    f"task {self.id!r}: {kind} {name!r} gives {tuple(value.shape)}",
+                    f"(num_envs, {size}), as its size says",
+                    f"correct the size or the function of {kind} {name!r}",
+                )
+
     def validate(self) -> None:
         """Check what can be checked without a simulation.
 
@@ -161,6 +193,12 @@ class Task:
             twice = {n for n in names if names.count(n) > 1}
             if twice:
                 raise BedplateError(f"task {self.id!r}: {name} {sorted(twice)} is named twice", "unique names")
+        for name in ("low", "high", "unit"):
+            if len(getattr(self.action, name)) != self.action.size:
+                raise BedplateError(
+                    f"task {self.id!r}: action.{name} has {len(getattr(self.action, name))} values",
+                    f"{self.action.size}, one per channel",
+                )
         sizes = {signal.name: signal.size for signal in self.signals}
         for term in self.memory:
             if term.initial_signal and sizes.get(term.initial_signal) != term.size:

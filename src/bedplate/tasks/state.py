@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -28,7 +28,6 @@ class State:
         command: (num_envs, act_dim) float32: last physical command, after noise, delay and guard.
         previous_command: the one before it.
         step_count: (num_envs,) int64: control steps since the reset.
-        signals: name -> (num_envs, size) float32, as measured (noise and delay included).
     """
 
     engine: Engine
@@ -40,7 +39,6 @@ class State:
     command: Tensor
     previous_command: Tensor
     step_count: Tensor
-    signals: dict[str, Tensor] = field(default_factory=dict)
 
     @property
     def num_envs(self) -> int:

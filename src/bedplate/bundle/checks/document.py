@@ -18,7 +18,7 @@ EXPORT_AGAIN = "copy the bundle again, or export it again with: bedplate export 
 
 def render_info(info: BundleInfo) -> bytes:
     """bundle.json as it is written: indented, full-precision numbers; `info` is sealed."""
-    return (json.dumps(info.model_dump(mode="json"), indent=2, allow_nan=False) + "\n").encode()
+    return (json.dumps(info.model_dump(mode="json", by_alias=True), indent=2, allow_nan=False) + "\n").encode()
 
 
 def parse_info(data: bytes, path: Path) -> BundleInfo:
@@ -32,7 +32,7 @@ def parse_info(data: bytes, path: Path) -> BundleInfo:
         ContractMismatch: names the field, what was found and what was expected.
     """
     raw = _parse_json(data, path)
-    _check_schema(raw.get("schema_version"), path)
+    _check_schema(raw.get("schema"), path)
     # unknown keys and wrong types
     try:
         info = BundleInfo.model_validate(raw)
@@ -101,7 +101,7 @@ def _check_schema(found: Any, path: Path) -> None:
         next_step = "update Bedplate on this machine, or export the bundle with this version"
     else:
         next_step = EXPORT_AGAIN
-    raise ContractMismatch(f"{path}: schema_version is {found!r}", f"{SCHEMA}, the one this Bedplate reads", next_step)
+    raise ContractMismatch(f"{path}: schema is {found!r}", f"{SCHEMA}, the one this Bedplate reads", next_step)
 
 
 def _explain(error: ValidationError | RecursionError, path: Path) -> ContractMismatch:

@@ -43,11 +43,12 @@ def outcome(material: Material) -> Html:
 def _lead(evaluation: Facts) -> str:
     episodes = evaluation.text("episodes")
     clamp = evaluation.number("guard", "clamp_rate")
-    text = f"{episodes} worlds that the policy was never trained on, each run once, with deterministic actions and the "
-    text += (
-        "guard in the loop; the guarded figure counts. Intervals are Wilson's, 95 %; other figures are medians with "
+    seed = evaluation.text("worlds", "seed")
+    text = (
+        f"{episodes} worlds that the policy was never trained on (world seed {seed or 'not recorded'}), each run once, "
     )
-    text += "quartiles."
+    text += "with deterministic actions and the guard in the loop; the guarded figure counts. Intervals are Wilson's, "
+    text += "95 %; other figures are medians with quartiles."
     if clamp is not None:
         text += f" The guard changed {percent(clamp)} of all commands."
     return text
@@ -66,6 +67,9 @@ def _banner(material: Material) -> Html | None:
         )
     if material.evaluation.at("randomisation").value is False:
         texts.append("Randomisation was off: noise, delays and varied physics are not part of this result.")
+    change = material.evaluation.text("worlds", "change")
+    if change:
+        texts.append(f"Trained with another {change}.")
     if note:
         texts.append(note)
     return tag("div", [tag("p", text) for text in texts], class_="banner") if texts else None
@@ -79,7 +83,11 @@ def _rows(columns: list[tuple[str, Facts]]) -> list[list[Html | str]]:
     for reason in reasons:
         if reason not in ("success", "collision", "time_out"):
             cells = [column.at("by_reason", reason) for _, column in columns]
-            rows.append([f"Ended by {reason.replace('_', ' ')}", *(_rate(cell) if cell else "0" for cell in cells)])
+            collided = any(reason == name.text() for _, column in columns for name in column.list("collision_reasons"))
+            note = ", a collision" if collided else ""
+            rows.append(
+                [f"Ended by {reason.replace('_', ' ')}{note}", *(_rate(cell) if cell else "0" for cell in cells)]
+            )
     for name in dict.fromkeys(name for _, column in columns for name, _ in column.items("metrics_of_successes")):
         cells_ = [quartiles(column.at("metrics_of_successes", name)) for _, column in columns]
         rows.append([f"{name.replace('_', ' ').capitalize()}, successes", *cells_])
@@ -124,6 +132,9 @@ def _worlds(material: Material) -> Html:
     rows.append(
         ("World seed", f"{worlds.text('seed')}, split {worlds.text('split')}, version {worlds.text('version')}")
     )
+    for event, ranges in evaluation.items("randomisation_ranges"):
+        drawn = "; ".join(f"{name.replace('_', ' ')} {value.text()}" for name, value in ranges.items())
+        rows.append((f"Drawn by {event.replace('_', ' ')}", drawn))
     limit = evaluation.number("episode_length_s")
     if limit is not None:
         rows.append(("Time-out", f"{limit:g} s"))

@@ -47,7 +47,7 @@ class UnixLink:
         self._codec = FrameCodec(contract)
         # one byte more than any frame: a longer packet is cut there and refused by its length
         self._buffer_bytes = max(self._codec.largest_bytes, 4096) + 1
-        self._newest = -1
+        self._newest = {StateMessage: -1, CommandMessage: -1}
         self.refused: Counter[str] = Counter()
         self.dropped = 0
         self.peer_gone = False
@@ -93,10 +93,10 @@ class UnixLink:
                 message = self._codec.decode(data)
                 if isinstance(message, TextMessage):
                     self._hear(message)
-                elif message.sequence <= self._newest:
+                elif message.sequence <= self._newest[type(message)]:
                     raise FrameRefused("sequence")
                 else:
-                    self._newest = message.sequence
+                    self._newest[type(message)] = message.sequence
                     messages.append(message)
             except FrameRefused as refused:
                 self.refused[refused.reason] += 1

@@ -62,12 +62,13 @@ class Observer:
         distance = error.norm(dim=1, keepdim=True)
         angle = turn.norm(dim=1, keepdim=True)
         gap, normal = box_gap(pose.points, obstacle, half)
+        gap = gap - self.chain.radii
 
         # where the servo alone would take the arm
         step = self.servo.action_at(pose, signals)
         speed = torch.tensor(self.servo.speed)
         ahead = self.chain.pose(signals["joint_position"] + AHEAD_S * speed * step)
-        gap_ahead, _ = box_gap(ahead.points, obstacle, half)
+        gap_ahead = box_gap(ahead.points, obstacle, half)[0] - self.chain.radii
         return torch.cat(
             [
                 # where the tip is and where it has to go
@@ -84,7 +85,7 @@ class Observer:
                 self._push(pose, gap, normal),
                 gap.clamp(max=FAR_M),
                 gap_ahead.clamp(max=FAR_M),
-                pose.points[:, :, 2],
+                pose.points[:, :, 2] - self.chain.radii,
                 (obstacle - pose.tip).clamp(-1.0, 1.0),
                 half,
             ],

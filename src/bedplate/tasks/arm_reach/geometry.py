@@ -16,13 +16,14 @@ def turning(axis: Tensor, target: Tensor) -> Tensor:
 
 
 def box_gap(points: Tensor, centre: Tensor, half: Tensor) -> tuple[Tensor, Tensor]:
-    """Distance (n, k) of points (n, k, 3) to a box's surface, negative inside, and the way out (n, k, 3)."""
+    """Distance (n, k) of points (n, k, 3) to a box's surface, negative inside, and the unit way out (n, k, 3)."""
     away = points - centre[:, None]
     outside = away.abs() - half[:, None]
     reach = outside.clamp(min=0.0)
     gap = reach.norm(dim=2) + outside.amax(dim=2).clamp(max=0.0)
-    normal = away / (away.norm(dim=2, keepdim=True) + 1e-6)
-    return gap, normal
+    # outside, the gradient of the distance; inside, away from the centre
+    out = torch.where(away < 0, -reach, reach) + 1e-3 * away
+    return gap, out / (out.norm(dim=2, keepdim=True) + 1e-9)
 
 
 def detour(tip: Tensor, target: Tensor, centre: Tensor, radius: Tensor, lift_m: float) -> Tensor:

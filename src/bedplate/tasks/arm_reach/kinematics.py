@@ -13,8 +13,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-# joint origins nearer than this count as one point; points along a link are at most so far apart
-NEAR_M, SPACING_M = 0.02, 0.12
+# points along a link are at most so far apart, and one stands for those of the same link that are this near
+SPACING_M, NEAR_M = 0.12, 0.06
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Pose:
     Attributes:
         tip: (n, 3) tip position in the base frame, in metres.
         axis: (n, 3) approach axis of the tip (its z axis), unit vector.
-        points: (n, num_points, 3) points along the arm, the tip last.
+        points: (n, num_points, 3) points along the arm's collision shapes; Chain.radii is how thick the arm is there.
         anchors: (n, num_joints, 3) a point on each joint's axis.
         axes: (n, num_joints, 3) each joint's axis, unit vectors.
     """
@@ -58,6 +58,7 @@ class Chain:
         base: (3,) float64 origin of the base frame in the world.
         reach_m: sum of the distances between joint origins: no point of the arm is farther from the first joint.
         num_points: number of points along the arm in a Pose.
+        radii: (num_points,) float64 thickness of the arm around each point, in metres.
     """
 
     def __init__(self, model: mujoco.MjModel, joints: tuple[str, ...], site: str) -> None:
@@ -95,25 +96,44 @@ class Chain:
         slides = sum(float(np.abs(model.jnt_range[i]).max()) for i in ids if model.jnt_type[i] == 2)
         self.reach_m = float(steps.sum() + slides)
         self._slides = _double([1.0 if link.slide else 0.0 for link in self._links])
-        self._fractions = self._spread(origins)
-        self.num_points = len(self._fractions)
+        self._spread(model, data, ids)
+        self.num_points = len(self._points)
 
-    def _spread(self, origins: list[np.ndarray]) -> list[tuple[int, float]]:
-        """Points to watch: (segment, fraction) on the segments between successive joint origins."""
-        # segment k runs from joint k to joint k + 1, the last one to the tip
-        points: list[tuple[int, float]] = []
-        for k in range(1, len(origins) - 1):
-            length = float(np.linalg.norm(origins[k + 1] - origins[k]))
-            count = int(np.ceil(length / SPACING_M)) if length > NEAR_M else 0
-            points += [(k - 1, i / count) for i in range(1, count + 1)]
-        return points
+    def _spread(self, model: mujoco.MjModel, data: mujoco.MjData, ids: list[int]) -> None:
+        """Points along the collision shapes that move: the joint that carries each, its place in that joint's frame."""
+        frames = [(data.xanchor[i].copy(), _frame_along(data.xaxis[i])) for i in ids]
+        joint_of_body = [-1] * model.nbody
+        for body in range(1, model.nbody):
+            mine = [k for k, i in enumerate(ids) if model.jnt_bodyid[i] == body]
+            joint_of_body[body] = mine[-1] if mine else joint_of_body[model.body_parentid[body]]
+
+        # along the longest axis of each shape's box; its second longest is the thickness
+        self._points: list[tuple[int, Tensor]] = []
+        radii: list[float] = []
+        for geom in range(model.ngeom):
+            joint = joint_of_body[model.geom_bodyid[geom]]
+            # what only turns in place about the first joint is left out
+            if joint < 1 or not (model.geom_contype[geom] or model.geom_conaffinity[geom]):
+                continue
+            turn = data.geom_xmat[geom].reshape(3, 3)
+            centre, half = data.geom_xpos[geom] + turn @ model.geom_aabb[geom, :3], model.geom_aabb[geom, 3:]
+            longest, radius = int(np.argmax(half)), float(np.sort(half)[1])
+            inner = max(float(half[longest]) - radius, 0.0)
+            count = 1 + int(np.ceil(2 * inner / SPACING_M))
+            for along in np.linspace(-inner, inner, count) if count > 1 else [0.0]:
+                origin, frame = frames[joint]
+                place = _double(frame.T @ (centre + along * turn[:, longest] - origin))
+                if all(k != joint or (place - other).norm() > NEAR_M for k, other in self._points):
+                    self._points.append((joint, place))
+                    radii.append(radius)
+        self.radii = _double(radii)
 
     def pose(self, q: Tensor) -> Pose:
         """The arm at joint positions `q` (n, num_joints), in rad or m, of any precision."""
         n, q = q.shape[0], q.double()
         rotation = torch.eye(3, dtype=torch.float64).expand(n, 3, 3)
         origin = torch.zeros(n, 3, dtype=torch.float64)
-        anchors, axes = [], []
+        anchors, axes, frames = [], [], []
         for k, link in enumerate(self._links):
             origin = origin + rotation @ link.offset
             rotation = rotation @ link.rotation
@@ -128,9 +148,9 @@ class Chain:
                 sin, cos = torch.sin(move), torch.cos(move)
                 x, y = rotation[:, :, 0], rotation[:, :, 1]
                 rotation = torch.stack([cos * x + sin * y, cos * y - sin * x, axis], dim=2)
+            frames.append((origin, rotation))
         tip = origin + rotation @ self._tip
-        ends = [*anchors[1:], tip]
-        points = [anchors[k] + fraction * (ends[k] - anchors[k]) for k, fraction in self._fractions]
+        points = [frames[k][0] + frames[k][1] @ place for k, place in self._points]
         return Pose(
             tip=tip,
             axis=rotation @ self._axis,
@@ -156,7 +176,7 @@ class Chain:
 
     def moved_by(self) -> Tensor:
         """(num_points, num_joints) float64: 1 where the joint moves the point of a Pose."""
-        return _double([[1.0 if j <= k else 0.0 for j in range(len(self._links))] for k, _ in self._fractions])
+        return _double([[1.0 if j <= k else 0.0 for j in range(len(self._links))] for k, _ in self._points])
 
     def axis_jacobian(self, pose: Pose) -> Tensor:
         """Angular velocity of the tip per joint speed: (n, num_joints, 3)."""

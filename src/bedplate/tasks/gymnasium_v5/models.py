@@ -39,7 +39,7 @@ def torques(joints: tuple[str, ...], high: float, control_dt_s: float, unit: str
     Args:
         joints: driven joints in actuator order; they name the channels.
         high: largest magnitude of Gymnasium's action space, the same on every channel.
-        control_dt_s: control period; the command may cross its whole range in one.
+        control_dt_s: control period; the command may cross its whole range in one, twice over.
         unit: of the command; the models' motors multiply it by a gear.
     """
     action = Action(
@@ -50,7 +50,8 @@ def torques(joints: tuple[str, ...], high: float, control_dt_s: float, unit: str
         high=(high,) * len(joints),
         apply=_drive,
     )
-    channels = tuple(ChannelLimits(name, unit, -high, high, rate_per_s=2 * high / control_dt_s) for name in joints)
+    # never a limit: Gymnasium has none
+    channels = tuple(ChannelLimits(name, unit, -high, high, rate_per_s=4 * high / control_dt_s) for name in joints)
     return action, Limits(channels, SafeAction("constant", (0.0,) * len(joints)))
 
 

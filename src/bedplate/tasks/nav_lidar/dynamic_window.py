@@ -26,7 +26,7 @@ POINTS = 8
 
 @dataclass(frozen=True)
 class DynamicWindow:
-    """Lidar, odometry, pose and goal -> forward and turning speed.
+    """Lidar, position, heading and goal -> forward and turning speed.
 
     The defaults are the best of a random search on training worlds: see `benchmarks/tune_dynamic_window.py`.
 
@@ -108,7 +108,6 @@ def _returns(scan: Tensor) -> Tensor:
 
 
 def _goal_in_body(signals: Signals) -> Tensor:
-    pose = signals["pose"]
-    offset = signals["goal"] - pose[:, :2]
-    cos, sin = torch.cos(pose[:, 2]), torch.sin(pose[:, 2])
+    offset = signals["goal"] - signals["position"]
+    cos, sin = torch.cos(signals["heading"][:, 0]), torch.sin(signals["heading"][:, 0])
     return torch.stack([offset[:, 0] * cos + offset[:, 1] * sin, offset[:, 1] * cos - offset[:, 0] * sin], dim=1)

@@ -17,8 +17,8 @@ GOAL_M = 0.3
 
 
 def reached_goal(state: State) -> Tensor:
-    """Whether the robot's centre is within the goal radius."""
-    return state.world["distance"][:, 0] < GOAL_M
+    """Whether the robot's centre is within the goal radius and its hull touches nothing."""
+    return (state.world["distance"][:, 0] < GOAL_M) & ~collided(state)
 
 
 def collided(state: State) -> Tensor:
@@ -26,22 +26,22 @@ def collided(state: State) -> Tensor:
     return state.world["gap"][:, 0] < 0.0
 
 
-def _yaw(state: State) -> Tensor:
+def yaw(state: State) -> Tensor:
+    """(num_envs,) heading in rad, world frame."""
     w, x, y, z = state.qpos[:, 3:7].unbind(dim=1)
     return torch.atan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z))
 
 
-def pose(state: State) -> Tensor:
-    """(num_envs, 3) position (m) and heading (rad) in the world frame."""
-    return torch.cat([state.qpos[:, :2], _yaw(state)[:, None]], dim=1)
+def forward_speed(state: State) -> Tensor:
+    """(num_envs, 1) speed along the heading in m/s; a free joint's linear velocity is in the world frame."""
+    heading = yaw(state)
+    speed = state.qvel[:, 0] * torch.cos(heading) + state.qvel[:, 1] * torch.sin(heading)
+    return speed[:, None]
 
 
-def odometry(state: State) -> Tensor:
-    """(num_envs, 2) forward speed (m/s) and turning speed (rad/s)."""
-    # a free joint's linear velocity is in the world frame, its angular velocity in the body frame
-    yaw = _yaw(state)
-    forward = state.qvel[:, 0] * torch.cos(yaw) + state.qvel[:, 1] * torch.sin(yaw)
-    return torch.stack([forward, state.qvel[:, 5]], dim=1)
+def turn_rate(state: State) -> Tensor:
+    """(num_envs, 1) turning speed in rad/s; a free joint's angular velocity is in the body frame."""
+    return state.qvel[:, 5:6]
 
 
 def closeness(signals: Signals, memory: Memory) -> Tensor:
@@ -51,9 +51,8 @@ def closeness(signals: Signals, memory: Memory) -> Tensor:
 
 def goal_in_body(signals: Signals, memory: Memory) -> Tensor:
     """(num_envs, 4) direction of the goal as a unit vector in the body frame, and its distance on two scales."""
-    pose = signals["pose"]
-    offset = signals["goal"] - pose[:, :2]
-    cos, sin = torch.cos(pose[:, 2]), torch.sin(pose[:, 2])
+    offset = signals["goal"] - signals["position"]
+    cos, sin = torch.cos(signals["heading"][:, 0]), torch.sin(signals["heading"][:, 0])
     ahead = offset[:, 0] * cos + offset[:, 1] * sin
     left = offset[:, 1] * cos - offset[:, 0] * sin
     distance = torch.sqrt(ahead * ahead + left * left + 1e-6)
@@ -61,9 +60,9 @@ def goal_in_body(signals: Signals, memory: Memory) -> Tensor:
     return torch.stack([ahead / distance, left / distance, near, distance / 10.0], dim=1)
 
 
-def scaled_odometry(signals: Signals, memory: Memory) -> Tensor:
-    """(num_envs, 2) odometry as a share of the largest speeds."""
-    return signals["odometry"] / torch.tensor([SPEED_M_S, TURN_RAD_S])
+def scaled_speed(signals: Signals, memory: Memory) -> Tensor:
+    """(num_envs, 2) forward and turning speed as shares of the largest ones."""
+    return torch.cat([signals["speed"] / SPEED_M_S, signals["turn_rate"] / TURN_RAD_S], dim=1)
 
 
 def drive(state: State, command: Tensor) -> None:
@@ -85,7 +84,7 @@ def too_close(state: State) -> Tensor:
 
 def roughness(state: State) -> Tensor:
     """Squared change of the policy output."""
-    return -(state.action - state.previous_action).square().sum(dim=1) / state.control_dt_s * 0.1
+    return -(state.action - state.previous_action).square().sum(dim=1)
 
 
 def path_efficiency(state: State) -> Tensor:

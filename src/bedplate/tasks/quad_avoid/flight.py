@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import torch
 from torch import Tensor
 
@@ -23,6 +25,11 @@ RANGE_M = 4.0
 
 SPEED_M_S = 2.0
 """Scale of velocities in the observation; not a limit."""
+
+
+def fan_angles(num_rays: int) -> Tensor:
+    """(num_rays,) float32 rad: bearings of the range fan, counter-clockwise from straight behind."""
+    return torch.arange(num_rays) * (2 * math.pi / num_rays) - math.pi
 
 
 def rotation(state: State) -> Tensor:
@@ -80,6 +87,23 @@ def fly(state: State, command: Tensor) -> None:
 def closeness(signals: Signals, memory: Memory) -> Tensor:
     """Resolves the last half metre before contact, where a linear scale is flat."""
     return torch.exp((RADIUS_M - signals["range"]) / 0.4)
+
+
+def level_velocity(signals: Signals) -> Tensor:
+    """(num_envs, 2) m/s ahead and to the left: the body velocity with pitch and roll, read from gravity, taken out."""
+    gx, gy, gz = signals["gravity"].unbind(dim=1)
+    vx, vy, vz = signals["velocity"].unbind(dim=1)
+    cos_pitch = torch.sqrt(gy * gy + gz * gz + 1e-6)
+    sin_roll, cos_roll = -gy / cos_pitch, -gz / cos_pitch
+    ahead = vx * cos_pitch + (vy * sin_roll + vz * cos_roll) * gx
+    return torch.stack([ahead, vy * cos_roll - vz * sin_roll], dim=1)
+
+
+def closing(signals: Signals, memory: Memory) -> Tensor:
+    """Speed towards what each ray sees, weighted by how near that is."""
+    angles = fan_angles(signals["range"].shape[1])
+    directions = torch.stack([torch.cos(angles), torch.sin(angles)])
+    return level_velocity(signals) @ directions / SPEED_M_S * closeness(signals, memory)
 
 
 def goal_direction(signals: Signals, memory: Memory) -> Tensor:

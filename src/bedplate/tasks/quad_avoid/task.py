@@ -24,7 +24,7 @@ from bedplate.tasks.terms import randomise
 from bedplate.tasks.terms.worlds import DiscWorlds
 
 XYZ = ("x", "y", "z")
-CRUISE_M_S = 1.5
+CRUISE_M_S = 1.0
 """Speed above which flight is penalised."""
 
 
@@ -61,8 +61,7 @@ def quad_avoid(
         keep_open=keep_open,
     )
     arena = place.Arena(worlds)
-    angles = np.linspace(-math.pi, math.pi, num_rays, endpoint=False)
-    fan = tuple((math.cos(a), math.sin(a), 0.0) for a in angles)
+    fan = tuple((math.cos(a), math.sin(a), 0.0) for a in flight.fan_angles(num_rays).tolist())
     return Task(
         id="quad_avoid",
         description="obstacle avoidance of a 32 g quadrotor among unseen pillars",
@@ -94,8 +93,8 @@ def quad_avoid(
             RewardTerm("crash", _crash, 10.0, event=True),
         ),
         terminations=(
-            Termination("collision", place.collided),
-            Termination("altitude", place.left_altitude),
+            Termination("collision", place.collided, collision=True),
+            Termination("altitude", place.left_altitude, collision=True),
             Termination("tilt", place.tumbled),
             Termination("success", place.reached_goal),
         ),
@@ -200,6 +199,7 @@ def _features(num_rays: int) -> tuple[Feature, ...]:
     return (
         Feature("range", num_rays, lambda signals, memory: signals["range"] / flight.RANGE_M),
         Feature("closeness", num_rays, flight.closeness),
+        Feature("closing", num_rays, flight.closing),
         Feature("altitude", 1, flight.altitude),
         Feature("velocity", 3, lambda signals, memory: signals["velocity"] / flight.SPEED_M_S),
         Feature("gyro", 3, lambda signals, memory: signals["gyro"] / flight.RATE_RAD_S),
@@ -254,7 +254,11 @@ def _too_fast(state: State) -> Tensor:
 
 
 def _too_close(state: State) -> Tensor:
-    return -torch.exp(-state.world["gap"][:, 0].clamp(min=0.0) / 0.15)
+    # to whatever is nearest: pillar, wall, floor or ceiling
+    low, high = place.ALTITUDE_M
+    vertical = torch.minimum(state.qpos[:, 2] - low, high - state.qpos[:, 2])
+    gap = torch.minimum(state.world["gap"][:, 0], vertical)
+    return -torch.exp(-gap.clamp(min=0.0) / 0.15)
 
 
 def _roughness(state: State) -> Tensor:

@@ -26,17 +26,23 @@ def scale_body_mass(body: str, low: float, high: float) -> Event:
     return Event(f"mass_{body}", func, ranges={"factor": (low, high)})
 
 
-def scale_friction(geom: str, low: float, high: float) -> Event:
-    """Scale a geom's sliding friction by one factor per episode."""
+def scale_friction(geoms: tuple[str, ...], low: float, high: float) -> Event:
+    """Scale the sliding friction of some geoms by one common factor per episode.
+
+    A contact takes the larger friction of its two geoms, or that of the geom with the higher priority: vary the geom
+    that decides.
+    """
 
     def func(state: State, ids: np.ndarray, rng: np.random.Generator) -> None:
-        geom_id = state.engine.model.geom(geom).id
-        nominal = float(state.engine.model.geom_friction[geom_id, 0])
-        state.engine.expand("geom_friction")[torch.from_numpy(ids), geom_id, 0] = nominal * _draw(
-            rng, low, high, len(ids)
-        )
+        model = state.engine.model
+        geom_ids = [model.geom(name).id for name in geoms]
+        nominal = torch.as_tensor(model.geom_friction[geom_ids, 0])
+        factor = _draw(rng, low, high, len(ids))
+        friction = state.engine.expand("geom_friction")
+        for geom_id, value in zip(geom_ids, nominal, strict=True):
+            friction[torch.from_numpy(ids), geom_id, 0] = value * factor
 
-    return Event(f"friction_{geom}", func, ranges={"factor": (low, high)})
+    return Event("friction", func, ranges={"factor": (low, high)})
 
 
 def scale_servo_gain(low: float, high: float) -> Event:

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import ndimage
 
+from bedplate.core.errors import BedplateError
+
 GRID_M = 0.1
 """Cell of the grid search."""
 
@@ -46,7 +48,7 @@ class DiscWorlds:
         """Draw one world; the same id gives the same world.
 
         Raises:
-            ValueError: no solvable world was found; the description is too dense.
+            BedplateError: no solvable world was found; the description is too dense.
         """
         rng = np.random.default_rng([self.version, int(world_id)])
         for _ in range(ATTEMPTS):
@@ -57,7 +59,12 @@ class DiscWorlds:
                 continue
             if self.path_exists(world):
                 return world
-        raise ValueError(f"no solvable world in {ATTEMPTS} draws: {self}")
+        raise BedplateError(
+            f"no solvable world in {ATTEMPTS} draws: {self.count[0]} to {self.count[1]} obstacles on "
+            f"{self.arena_m:g} x {self.arena_m:g} m, start and goal {self.min_distance_m:g} m apart",
+            "worlds that leave a way through",
+            "fewer obstacles, a larger arena_m, or a smaller min_distance_m",
+        )
 
     def straight_path_is_free(self, world: DiscWorld) -> bool:
         """Whether the robot, not inflated, can drive straight from start to goal."""
