@@ -81,9 +81,14 @@ def make_info(contract: Contract, **changes: Any) -> BundleInfo:
     return BundleInfo(**{**fields, **changes})
 
 
+def stamp(contract: Contract) -> bytes:
+    """The metadata of a graph that was exported for the contract."""
+    return b"\x72\x5a\x0a\x16bedplate.contract_hash\x12\x40" + contract.hash.encode()
+
+
 def make_files(contract: Contract) -> dict[str, bytes]:
     """The bundle's other files."""
-    return {POLICY_ONNX: b"stands for a graph", GOLDEN: make_golden(contract).to_bytes()}
+    return {POLICY_ONNX: b"stands for a graph" + stamp(contract), GOLDEN: make_golden(contract).to_bytes()}
 
 
 def write_unchecked(folder: Path, info: BundleInfo, files: dict[str, bytes]) -> Path:
@@ -128,4 +133,4 @@ def forge(tmp_path: Path) -> Callable[[BundleInfo, dict[str, bytes]], Path]:
 @pytest.fixture(scope="session")
 def make() -> dict[str, Callable[..., Any]]:
     """The makers above, by name."""
-    return {"contract": make_contract, "golden": make_golden, "info": make_info, "files": make_files}
+    return {"contract": make_contract, "golden": make_golden, "info": make_info, "files": make_files, "stamp": stamp}

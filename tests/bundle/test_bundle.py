@@ -23,6 +23,10 @@ def test_comes_back_as_written(folder, info, files):
     assert bundle.golden.num_samples == 8
 
 
+def test_the_schema_is_the_key_schema(folder):
+    assert json.loads((folder / BUNDLE_JSON).read_text())["schema"] == 1
+
+
 def test_golden_comes_back_bit_for_bit(folder, contract, make):
     golden, expected = read_bundle(folder).golden, make["golden"](contract)
     for name, values in {**expected.inputs(), **expected.outputs()}.items():
@@ -199,8 +203,8 @@ def test_a_later_schema_says_update(version, folder):
     path = folder / BUNDLE_JSON
     raw = json.loads(path.read_text())
     # a later schema has keys that we cannot know
-    path.write_text(json.dumps({**raw, "schema_version": version, "stages": {}}, indent=2))
-    with pytest.raises(ContractMismatch, match=f"schema_version is {version}") as refusal:
+    path.write_text(json.dumps({**raw, "schema": version, "stages": {}}, indent=2))
+    with pytest.raises(ContractMismatch, match=f"schema is {version}") as refusal:
         read_bundle(folder)
     assert "update Bedplate" in refusal.value.next_step
 
@@ -208,6 +212,6 @@ def test_a_later_schema_says_update(version, folder):
 @pytest.mark.parametrize("version", [0, "1", 1.0, True, None])
 def test_a_schema_that_is_none_is_refused(version, folder):
     path = folder / BUNDLE_JSON
-    path.write_text(json.dumps({**json.loads(path.read_text()), "schema_version": version}, indent=2))
-    with pytest.raises(ContractMismatch, match="schema_version"):
+    path.write_text(json.dumps({**json.loads(path.read_text()), "schema": version}, indent=2))
+    with pytest.raises(ContractMismatch, match="schema"):
         read_bundle(folder)

@@ -99,10 +99,10 @@ def test_bad_json_is_refused(name, folder):
         (b"\xff\xfe\x00", "not valid JSON"),
         (b"[]", "holds a list"),
         (b"null", "holds a NoneType"),
-        (b"{}", "schema_version is None"),
+        (b"{}", "schema is None"),
         (b"[" * 200_000, "not valid JSON"),
-        (b'{"schema_version": ' + b"1" * 5000 + b"}", "not valid JSON"),
-        (b'{"schema_version": 1, "evaluation": ' + b'{"a":' * 900 + b"1" + b"}" * 900 + b"}", "bundle.json"),
+        (b'{"schema": ' + b"1" * 5000 + b"}", "not valid JSON"),
+        (b'{"schema": 1, "evaluation": ' + b'{"a":' * 900 + b"1" + b"}" * 900 + b"}", "bundle.json"),
     ],
 )
 def test_documents_that_are_none(data, message, folder):
@@ -215,11 +215,16 @@ def test_an_archive_that_lies_about_its_size_is_refused(forge, info, files):
     [
         (b"\x0a\x01x\x22\x0cRandomNormal", "random operator RandomNormal"),
         (b"\x22\x09Bernoulli", "random operator Bernoulli"),
+        (b"\x22\x07Dropout", "random operator Dropout"),
         (b"\x6a\x18\x0a\x08location\x12\x0c/etc/passwd1", "another file"),
     ],
 )
-def test_a_graph_that_is_not_one_deterministic_file_is_refused(graph, message, forge, info, files):
-    refused(forge(info, files | {POLICY_ONNX: graph}), message)
+def test_a_graph_that_is_not_one_deterministic_file_is_refused(graph, message, forge, info, files, contract, make):
+    refused(forge(info, files | {POLICY_ONNX: graph + make["stamp"](contract)}), message)
+
+
+def test_a_graph_that_does_not_name_its_contract_is_refused(forge, info, files):
+    refused(forge(info, files | {POLICY_ONNX: b"a graph from elsewhere"}), "does not say which contract")
 
 
 def test_a_file_table_cannot_name_places_outside(folder):

@@ -93,6 +93,23 @@ def test_a_folder_that_is_not_a_bundle_is_kept(tmp_path, info, files):
     assert os.listdir(tmp_path / "photos") == ["cat.jpg"]
 
 
+@pytest.mark.parametrize("text", [None, "{}", "no json", "[]", '{"files": 3}'])
+def test_files_that_are_not_the_bundles_own_are_kept(text, folder, second, files):
+    (folder / "notes.txt").write_text("mine")
+    if text is not None:
+        (folder / BUNDLE_JSON).write_text(text)
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    with pytest.raises(BedplateError, match="not a bundle"):
+        write_bundle(folder, second, files)
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def test_a_damaged_bundle_is_replaced(folder, second, files):
+    (folder / "policy.onnx").unlink()
+    write_bundle(folder, second, files)
+    assert read_bundle(folder).info.provenance == {"run": "second"}
+
+
 def test_a_file_in_the_place_is_kept(tmp_path, info, files):
     (tmp_path / "bundle").write_text("mine")
     with pytest.raises(BedplateError, match="not a bundle"):

@@ -78,6 +78,15 @@ def test_every_command_of_the_table_exists_and_has_json(name: str, capsys: pytes
     assert "--json" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("argv", [["tasks", "check"], ["bench", "engine"], ["train"]])
+def test_help_shows_no_section_for_readers_of_the_code(argv: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert app.run([*argv, "--help"]) == 0
+    text = capsys.readouterr().out
+    for section in ("Raises:", "Args:", "GateFailed"):
+        assert section not in text
+    assert "Usage" in text
+
+
 def test_unknown_command_gets_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
     assert app.run(["trian"]) == 2
     assert "did you mean 'train'?" in capsys.readouterr().err

@@ -43,7 +43,8 @@ def _ending(world_id: int) -> tuple[str, int]:
     """Worked out without the simulator: reason and length when the cart drives at full speed."""
     goal, trap = layout(world_id)
     for step in range(1, STEPS + 1):
-        x = step * STEP_M
+        # the first command is halved by the rate limit of 5 m/s2
+        x = (step - 0.5) * STEP_M
         if x > goal:
             return "success", step
         if x > trap:

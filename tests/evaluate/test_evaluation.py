@@ -12,7 +12,7 @@ from bedplate.bundle.contract import GuardSettings
 from bedplate.cli.app import run as bedplate
 from bedplate.core.errors import BedplateError
 from bedplate.evaluate import sources, video
-from bedplate.evaluate.evaluation import Plan, evaluate
+from bedplate.evaluate.evaluation import Origin, Plan, evaluate
 from bedplate.evaluate.recording import Recorder, choose_worlds, tracked_point
 from bedplate.evaluate.rollouts import Worlds, run_worlds
 from bedplate.evaluate.scene import projection_of, scene_outlines
@@ -116,11 +116,14 @@ def test_an_evaluation_without_rendering_still_succeeds_and_says_so(task, full_s
 
 
 def test_evaluation_json_holds_what_the_contract_names(task, full_speed, tmp_path):
-    result = evaluate(task, full_speed, Plan(Worlds(40, 3), pictures=False), tmp_path)
+    origin = Origin("run", "ab" * 32, trained_world_version=1)
+    result = evaluate(task, full_speed, Plan(Worlds(40, 3), pictures=False), tmp_path, origin)
     written = json.loads((tmp_path / EVALUATION).read_text())
     assert written["schema"] == 1
     assert written["episodes"] == 40
-    assert written["worlds"] == {"version": 1, "seed": 3, "split": "evaluation"}
+    assert written["worlds"] == {"version": 1, "trained_version": 1, "change": "", "seed": 3, "split": "evaluation"}
+    assert written["model_sha256"] == "ab" * 32
+    assert written["collision_reasons"] == ["collision"]
     assert written["randomisation"] is True
     assert written["difficulty"] == task.difficulty
     assert written["success"]["rate"] == result.guarded.success.rate
@@ -134,7 +137,7 @@ def test_evaluation_json_holds_what_the_contract_names(task, full_speed, tmp_pat
 
 @pytest.fixture
 def cart_source(task, full_speed, tmp_path, monkeypatch):
-    source = Source("run", task, full_speed, GuardSettings(), True, tmp_path, 30)
+    source = Source(Origin(), task, full_speed, GuardSettings(), True, tmp_path, 30)
     monkeypatch.setattr(sources, "open_source", lambda path: source)
     return tmp_path
 
@@ -150,6 +153,7 @@ def test_a_gate_that_does_not_hold_ends_with_1_and_keeps_the_result(cart_source,
     captured = capsys.readouterr()
     assert "gate failed: collisions is" in captured.err
     assert "policy, guarded" in captured.out
+    assert "30 unseen worlds, seed 0" in captured.out
     assert (cart_source / EVALUATION).exists()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections import Counter
 from itertools import pairwise
 
@@ -11,11 +12,13 @@ import torch
 
 from bedplate.bundle.contract import GuardSettings
 from bedplate.core.errors import BedplateError
+from bedplate.core.limits import ChannelLimits, Limits, SafeAction
 from bedplate.envs.vec_env import TaskVecEnv
 from bedplate.evaluate import rollouts
 from bedplate.evaluate.controllers import BatchPolicy
 from bedplate.evaluate.results import episode_arrays, figures_of, npz_bytes, outcome_of
 from bedplate.evaluate.rollouts import Worlds, run_worlds
+from bedplate.tasks.spec import Termination
 
 
 def _endings(rollout):
@@ -97,6 +100,18 @@ def test_a_gentle_policy_is_left_alone(task):
     assert rollout.guard.by_rule == {}
 
 
+def test_rounding_at_the_bound_is_no_change(task, full_speed):
+    # as a float32, 1.1 is larger than the double 1.1: the guard cuts the last bits of every command at the bound
+    assert np.float64(np.float32(1.1)) > 1.1
+    limits = Limits((ChannelLimits("speed", "m/s", -1.1, 1.1, rate_per_s=100.0),), SafeAction("ramp", (0.0,)))
+    fast = dataclasses.replace(
+        task, action=dataclasses.replace(task.action, low=(-1.1,), high=(1.1,)), limits=limits
+    )
+    use = run_worlds(fast, full_speed, Worlds(20), GuardSettings()).guard
+    assert use is not None
+    assert (use.changed, use.by_channel, use.by_rule) == (0, {"speed": 0}, {})
+
+
 def _broken_beyond_one_metre(obs):
     return torch.where(obs > 1.0, torch.nan, torch.ones_like(obs))
 
@@ -123,7 +138,7 @@ def test_without_a_guard_a_policy_that_gives_nan_is_an_error(task):
 
 def test_an_outcome_says_what_happened(task, full_speed, ending_at_full_speed):
     rollout = run_worlds(task, full_speed, Worlds(200), GuardSettings())
-    outcome = outcome_of(rollout, task.control_dt_s)
+    outcome = outcome_of(rollout, task)
     reasons = Counter(episode.reason for episode in rollout.episodes)
     assert outcome.success.count == reasons["success"]
     assert outcome.collisions.count == reasons["collision"]
@@ -136,6 +151,26 @@ def test_an_outcome_says_what_happened(task, full_speed, ending_at_full_speed):
     ways = [episode.metrics["way"] for episode in rollout.episodes if episode.success]
     assert figures["way"] == pytest.approx(np.median(ways))
     assert figures["success"] == reasons["success"] / 200
+
+
+def test_every_termination_that_is_a_collision_counts_as_one(task, full_speed):
+    # a wall at 4 m, under another name than "collision"
+    wall = Termination("wall", lambda state: state.qpos[:, 0] > 4.0, collision=True)
+    walled = dataclasses.replace(task, terminations=(*task.terminations, wall))
+    outcome = outcome_of(run_worlds(walled, full_speed, Worlds(100), None), walled)
+    assert outcome.collision_reasons == ("collision", "wall")
+    hits = {name: outcome.by_reason[name].count for name in outcome.collision_reasons}
+    assert min(hits.values()) > 0
+    assert outcome.collisions.count == sum(hits.values())
+    assert figures_of(outcome)["collisions"] == outcome.collisions.rate
+
+
+def test_a_termination_that_is_not_a_collision_does_not_count_as_one(task, full_speed):
+    wall = Termination("wall", lambda state: state.qpos[:, 0] > 4.0)
+    walled = dataclasses.replace(task, terminations=(*task.terminations, wall))
+    outcome = outcome_of(run_worlds(walled, full_speed, Worlds(100), None), walled)
+    assert outcome.by_reason["wall"].count > 0
+    assert outcome.collisions.count == outcome.by_reason["collision"].count
 
 
 def test_episode_arrays_hold_one_row_per_episode_and_no_pickles(task, full_speed, tmp_path):

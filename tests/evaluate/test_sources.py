@@ -15,7 +15,8 @@ from bedplate.evaluate.sources import open_source
 from bedplate.export.run import export_run
 from bedplate.learn.config import parse_config
 from bedplate.learn.training import train
-from bedplate.runs.layout import BUNDLE, BUNDLE_EVALUATION, CONFIG, EVALUATION, Run
+from bedplate.core.files import sha256_file
+from bedplate.runs.layout import BUNDLE, BUNDLE_EVALUATION, CONFIG, EVALUATION, MANIFEST, MODEL, Run
 
 
 @dataclass
@@ -46,6 +47,8 @@ def test_a_run_and_its_bundle_end_alike_on_the_same_worlds(run):
     of_bundle = json.loads((run.folder / BUNDLE_EVALUATION / EVALUATION).read_text())
     assert (of_run["source"], of_bundle["source"]) == ("run", "bundle")
     assert of_run["worlds"] == of_bundle["worlds"]
+    assert of_run["worlds"]["trained_version"] == of_run["worlds"]["version"]
+    assert of_run["model_sha256"] == of_bundle["model_sha256"] == sha256_file(run.path(MODEL))
     assert of_run["randomisation"] is of_bundle["randomisation"] is False
     assert of_bundle["episode_length_s"] == 5.0
     # without noise the two differ by float32 rounding only
@@ -57,6 +60,25 @@ def test_nothing_is_written_into_the_bundle(run):
     before = {path.name: path.read_bytes() for path in run.path(BUNDLE).iterdir()}
     assert _evaluate(run.path(BUNDLE)) == 0
     assert {path.name: path.read_bytes() for path in run.path(BUNDLE).iterdir()} == before
+
+
+def test_another_world_generator_than_in_training_is_named(run, tmp_path, capsys):
+    copy = Run(shutil.copytree(run.folder, tmp_path / "copy"))
+    assert _evaluate(copy.folder) == 0
+    assert "world generator" not in capsys.readouterr().err
+    recorded = json.loads(copy.path(MANIFEST).read_text())
+    now = recorded["world_version"]
+    copy.path(MANIFEST).write_text(json.dumps({**recorded, "world_version": now + 7}))
+    assert _evaluate(copy.folder) == 0
+    line = f"world generator of nav_lidar: version {now + 7} -> {now}"
+    assert line in capsys.readouterr().err
+    assert json.loads(copy.path(EVALUATION).read_text())["worlds"]["change"].startswith(line)
+    # a bundle carries the version with it
+    export_run(copy)
+    assert line in open_source(copy.path(BUNDLE)).origin.world_change
+    # without a record nothing is claimed
+    copy.path(MANIFEST).unlink()
+    assert open_source(copy.folder).origin.world_change == ""
 
 
 def test_a_bundle_says_itself_what_it_was_trained_on(run, tmp_path):

@@ -16,7 +16,7 @@ from bedplate.core.errors import BedplateError, GateFailed
 from bedplate.export import export as exporting
 from bedplate.export.actor import deterministic_actor
 from bedplate.export.export import export
-from bedplate.export.golden import NUM_ENVS, Reference, corners, record
+from bedplate.export.golden import KEPT_STEPS, NUM_ENVS, Reference, corners, record
 from bedplate.runtime.policy import open_session
 from bedplate.runtime.verification import PARITY_LIMIT, compare, replay
 from bedplate.tasks.contract import contract_of
@@ -133,7 +133,7 @@ def test_a_feature_that_onnx_computes_otherwise_is_refused(tasks, models, normal
 def test_samples_are_recorded_and_reach_every_bound(tasks, models, normalizers):
     task = tasks("commanded")
     recorded = record(Reference(task, models(task), normalizers(task)), seed=5)
-    assert len(recorded.signals["position"]) == NUM_ENVS * 16
+    assert len(recorded.signals["position"]) == NUM_ENVS * KEPT_STEPS
     edges = corners(task, recorded, seed=5)
     for signal in task.signals:
         values = edges.signals[signal.name]

@@ -14,6 +14,7 @@ import torch
 
 from bedplate.bundle.bundle import read_bundle
 from bedplate.cli.app import run as bedplate
+from bedplate.core.files import sha256_file
 from bedplate.learn.trained import load_trained
 from bedplate.runs.layout import BUNDLE, CONFIG, EVALUATION, MANIFEST, MODEL, VECNORMALIZE, Run
 
@@ -39,6 +40,12 @@ def edit(path, **changes):
     path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
 
 
+def write_evaluation(run, **changes):
+    """An evaluation of this run's model."""
+    found = {"schema": 1, "episodes": 500, "model_sha256": sha256_file(run.path(MODEL)), "success": {"rate": 0.97}}
+    run.path(EVALUATION).write_text(json.dumps({**found, **changes}))
+
+
 def test_writes_a_bundle_that_verifies(run, capsys):
     assert bedplate(["export", str(run.folder), "--json"]) == 0
     printed = json.loads(capsys.readouterr().out)
@@ -60,11 +67,36 @@ def test_evaluation_is_copied_in(run, capsys):
     assert bedplate(["export", str(run.folder)]) == 0
     assert "no evaluation" in capsys.readouterr().err
     assert read_bundle(run.path(BUNDLE)).info.evaluation is None
-    run.path(EVALUATION).write_text(json.dumps({"schema": 1, "episodes": 500, "success": {"rate": 0.97}}))
+    write_evaluation(run)
     assert bedplate(["export", str(run.folder)]) == 0
-    assert "no evaluation" not in capsys.readouterr().err
+    assert "evaluation" not in capsys.readouterr().err
     assert read_bundle(run.path(BUNDLE)).info.evaluation["success"] == {"rate": 0.97}
     assert not [name for name in os.listdir(run.folder) if name.endswith(".tmp")]
+
+
+@pytest.mark.parametrize(("measured", "says"), [("0" * 64, "measured model 000000000000, not this one"), (None, "name")])
+def test_an_evaluation_of_another_model_stays_out(run, measured, says, capsys):
+    write_evaluation(run, model_sha256=measured)
+    assert bedplate(["export", str(run.folder)]) == 0
+    message = capsys.readouterr().err
+    assert "no evaluation in the bundle" in message and says in message
+    assert read_bundle(run.path(BUNDLE)).info.evaluation is None
+
+
+@pytest.mark.parametrize(("episodes", "small"), [(99, True), (100, False), (None, True)])
+def test_an_evaluation_of_few_episodes_is_said_to_be_small(run, episodes, small, capsys):
+    write_evaluation(run, episodes=episodes)
+    assert bedplate(["export", str(run.folder)]) == 0
+    assert ("fewer than 100" in capsys.readouterr().err) is small
+    assert read_bundle(run.path(BUNDLE)).info.evaluation["success"] == {"rate": 0.97}
+
+
+def test_another_world_generator_than_in_training_is_named(run, capsys):
+    now = json.loads(run.path(MANIFEST).read_text())["world_version"]
+    edit(run.path(MANIFEST), world_version=now + 1)
+    assert bedplate(["export", str(run.folder)]) == 0
+    assert f"world generator of nav_lidar: version {now + 1} -> {now}" in capsys.readouterr().err
+    assert read_bundle(run.path(BUNDLE)).info.provenance["world_version"] == now + 1
 
 
 def test_an_unchanged_machine_gives_no_warning(run, capsys):

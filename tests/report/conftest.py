@@ -33,6 +33,7 @@ def _outcome(success: int) -> dict[str, Any]:
     return {
         "success": _rate(success),
         "collisions": _rate(490 - success),
+        "collision_reasons": ["collision", "tipped_over"],
         "time_outs": _rate(7),
         "by_reason": {
             "success": _rate(success),
@@ -115,7 +116,9 @@ def documents() -> dict[str, Any]:
             "schema": 1,
             "task": "nav_lidar",
             "episodes": 500,
-            "worlds": {"version": 1, "seed": 0, "split": "evaluation"},
+            "worlds": {"version": 1, "trained_version": 1, "change": "", "seed": 1000, "split": "evaluation"},
+            "model_sha256": "a" * 64,
+            "randomisation_ranges": {"friction": {"factor": "0.5 to 1.25"}, "gusts": {"speed": "0 to 2", "every_s": "1"}},
             "difficulty": {"obstacles": "12 to 20", "generator version": 1},
             "randomisation": True,
             "episode_length_s": 45.0,

@@ -68,7 +68,10 @@ def test_the_page_shows_every_part(make_run, values):
         "20.0 Hz",
         "500 worlds that the policy was never trained on",
         "Classical baseline with guard",
-        "Ended by tipped over",
+        "(world seed 1000)",
+        "Ended by tipped over, a collision",
+        "Drawn by friction factor 0.5 to 1.25",
+        "speed 0 to 2; every s 1",
         "0.930 (0.837 to 1.02)",
         "1.2 %",
         "observation range 1",
@@ -108,7 +111,7 @@ def _poison(value):
     """The same document with every text replaced, keys included where keys are names."""
     if isinstance(value, dict):
         known = {"success", "collision", "time_out"}
-        free = {"by_reason", "metrics_of_successes", "difficulty", "packages", "by_rule", "misses", "interventions"}
+        free = {"by_reason", "randomisation_ranges", "metrics_of_successes", "difficulty", "packages", "by_rule", "misses", "interventions"}
         return {
             key: {f"{inner}{HOSTILE}" if inner not in known else inner: _poison(v) for inner, v in item.items()}
             if key in free and isinstance(item, dict)
@@ -203,6 +206,12 @@ def test_randomisation_that_was_off_is_said(make_run, values):
     assert "Randomisation was off" not in _page(make_run(values)).text
     values["evaluation.json"]["randomisation"] = False
     assert "Randomisation was off" in _page(make_run(values)).text
+
+
+def test_another_world_generator_than_in_training_is_said(make_run, values):
+    assert "Trained with another" not in _page(make_run(values)).text
+    values["evaluation.json"]["worlds"]["change"] = "world generator of nav_lidar: version 1 -> 2"
+    assert "Trained with another world generator of nav_lidar: version 1 -> 2." in _page(make_run(values)).text
 
 
 def test_a_missing_video_is_said_with_its_reason(make_run, values):

@@ -31,6 +31,7 @@ def constant_policy(contract: Contract, command: list[float]) -> bytes:
         [helper.make_tensor("value", TensorProto.FLOAT, (1, len(command)), command)],
     )
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    model.metadata_props.add(key="bedplate.contract_hash", value=contract.hash)
     onnx.checker.check_model(model)
     return model.SerializeToString()
 

@@ -7,7 +7,17 @@ import subprocess
 
 import pytest
 
-from bedplate.runs.manifest import compare, current, finish_manifest, git_state, write_manifest
+from bedplate.core.errors import BedplateError
+from bedplate.runs.manifest import (
+    compare,
+    current,
+    finish_manifest,
+    git_state,
+    read_manifest,
+    world_change,
+    world_version,
+    write_manifest,
+)
 
 
 def test_a_manifest_names_everything_that_may_change_a_result(tmp_path):
@@ -47,6 +57,31 @@ def test_a_change_is_named_with_both_values(part, value, line):
     }
     changes = compare(recorded, now)
     assert any(change.startswith(line) for change in changes), changes
+
+
+def test_a_manifest_is_read_absent_or_refused(tmp_path):
+    path = tmp_path / "manifest.json"
+    assert read_manifest(path) == {}
+    written = write_manifest(path, world_version=2)
+    assert read_manifest(path) == written
+    for damaged in ("[1]", "{", ""):
+        path.write_text(damaged)
+        with pytest.raises(BedplateError, match=r"manifest\.json"):
+            read_manifest(path)
+
+
+@pytest.mark.parametrize(
+    ("recorded", "line"),
+    [
+        ({"world_version": 1}, "world generator of arena: version 1 -> 2; these are not the worlds of the training"),
+        ({"world_version": 2}, ""),
+        ({}, ""),
+        ({"world_version": "two"}, ""),
+        ({"world_version": True}, ""),
+    ],
+)
+def test_another_world_generator_is_named(recorded, line):
+    assert world_change("arena", world_version(recorded), 2) == line
 
 
 def test_what_cannot_change_a_result_is_not_compared():

@@ -112,6 +112,11 @@ def make_policy(*, not_finite_beyond: float | None = None) -> bytes:
     return model.SerializeToString()
 
 
+def stamped(policy: bytes, contract: Contract) -> bytes:
+    """The graph with the contract's hash in its metadata: protobuf lets a field (here 14) follow behind everything."""
+    return policy + b"\x72\x5a\x0a\x16bedplate.contract_hash\x12\x40" + contract.hash.encode()
+
+
 def make_bundle(folder: Path, contract: Contract, policy: bytes, settings: GuardSettings) -> Bundle:
     rng = np.random.default_rng(0)
     position, goal = (rng.uniform(-2, 2, (256, 2)).astype(np.float32) for _ in range(2))
@@ -130,7 +135,7 @@ def make_bundle(folder: Path, contract: Contract, policy: bytes, settings: Guard
         features=(FeatureContract(name="error", start=0, stop=2),),
         guard=settings,
     )
-    write_bundle(folder, info, {POLICY_ONNX: policy, GOLDEN: golden.to_bytes()})
+    write_bundle(folder, info, {POLICY_ONNX: stamped(policy, contract), GOLDEN: golden.to_bytes()})
     return read_bundle(folder)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from bedplate.bundle.contract import Contract, GuardSettings
+from bedplate.bundle.contract import Contract, GuardSettings, MemoryContract
 from bedplate.core.clock import FakeClock
 from bedplate.core.limits import SafeAction
 from bedplate.runtime.guard import ReferenceGuard
@@ -69,10 +69,14 @@ class Answering(Timeline):
 
     def send(self, message: StateMessage | CommandMessage) -> bool:
         super().send(message)
+        if isinstance(message, CommandMessage):
+            return True
         delay_s = self.delay_s(message.sequence)
         if delay_s is not None:
-            answer = CommandMessage(len(self.sent), 0, message.sequence, message.stamp_ns, np.array(self.command))
-            self.coming.append((self.clock.now_ns() + round(delay_s * 1e9), answer))
+            at_ns = self.clock.now_ns() + round(delay_s * 1e9)
+            values = np.array(self.command)
+            answer = CommandMessage(len(self.sent), at_ns, message.sequence, message.stamp_ns, values)
+            self.coming.append((at_ns, answer))
         return True
 
 
@@ -88,10 +92,18 @@ class Rig:
         for sequence in range(states):
             self.add_state(sequence, sequence * T)
 
-    def add_state(self, sequence: int, at_s: float, position: float = 0.0, episode: int = 0, goal: float = 0.0) -> None:
+    def add_state(
+        self,
+        sequence: int,
+        at_s: float,
+        position: float = 0.0,
+        episode: int = 0,
+        goal: float = 0.0,
+        age_s: float = 0.0,
+    ) -> None:
         stamp_ns = self.start_ns + round(at_s * 1e9)
         values = np.array([position, position, goal, goal, 0.0, 0.0])
-        self.robot.coming.append((stamp_ns, StateMessage(sequence, stamp_ns, episode, values, np.zeros(3))))
+        self.robot.coming.append((stamp_ns, StateMessage(sequence, stamp_ns, episode, values, np.full(3, age_s))))
 
     def run(self, seconds: float) -> str:
         until_ns = self.start_ns + round(seconds * 1e9)
@@ -287,3 +299,88 @@ def test_a_fault_is_reported_once(contract_with: ContractWith) -> None:
     rig.policy.delay_s = lambda sequence: 0.001 if sequence < 20 else None
     rig.run(1.0)
     assert seen == [rig.writer.record.faults[0].rule]
+
+
+@pytest.mark.parametrize(("rejected", "faults"), [(4, []), (5, ["observation_range"])])
+def test_states_that_cannot_be_believed_latch_under_their_own_name(
+    contract_with: ContractWith, rejected: int, faults: list[str]
+) -> None:
+    rig = Rig(contract_with(), states=0)
+    for sequence in range(100):
+        rig.add_state(sequence, sequence * T, goal=99.0 if 40 <= sequence < 40 + rejected else 0.0)
+    rig.run(1.5)
+    assert [fault.rule for fault in rig.writer.record.faults] == faults
+    # the safe action goes out all the while
+    during = [c for c in rig.commands if rig.start_ns + 40 * T_NS <= c.stamp_ns < rig.start_ns + 44 * T_NS]
+    assert [c.values[0] for c in during] == pytest.approx([0.4, 0.3, 0.2, 0.1])
+    moving_again = rig.commands[60].values.tolist() == [0.5, -0.5]
+    assert moving_again == (not faults)
+
+
+def test_a_position_robot_is_sent_nothing_before_a_fresh_state(contract_with: ContractWith) -> None:
+    rig = Rig(contract_with("position", SafeAction("ramp", (0.0, 0.0))), states=0)
+    for sequence in range(30):
+        rig.add_state(sequence, sequence * T, position=0.9, age_s=1.0 if sequence < 10 else 0.0)
+    rig.run(0.5)
+    assert rig.writer.record.held_back == 10
+    # from where it stands, at the rate limit
+    assert rig.commands[0].stamp_ns >= rig.start_ns + 10 * T_NS
+    assert rig.commands[0].values[0] == pytest.approx(0.8)
+
+
+def test_a_position_robot_put_elsewhere_is_sent_nothing_before_a_fresh_state(contract_with: ContractWith) -> None:
+    rig = Rig(contract_with("position", SafeAction("hold", (0.0, 0.0))), states=20)
+    for sequence in range(20, 40):
+        rig.add_state(sequence, sequence * T, position=-0.9, episode=1, age_s=1.0 if sequence < 25 else 0.0)
+    rig.run(0.7)
+    after = [command for command in rig.commands if command.stamp_ns > rig.start_ns + 20 * T_NS]
+    assert after[0].stamp_ns >= rig.start_ns + 25 * T_NS
+    assert after[0].values.tolist() == pytest.approx([-0.8, -0.8])
+
+
+def test_a_robot_whose_states_are_never_fresh_is_left_alone(contract_with: ContractWith) -> None:
+    rig = Rig(contract_with("position", SafeAction("hold", (0.0, 0.0))), states=0)
+    for sequence in range(100):
+        rig.add_state(sequence, sequence * T, age_s=1.0)
+    assert rig.run(1.0) == "stopped"
+    record = rig.writer.record
+    assert rig.commands == [] and record.ticks == 0 and record.held_back > 40 and record.latency.n == 0
+
+
+@pytest.mark.parametrize("periods", [0.85, 1.4])
+def test_a_policy_that_is_late_from_the_start_is_called_too_slow(contract_with: ContractWith, periods: float) -> None:
+    rig = Rig(contract_with(), states=3200)
+    rig.policy.delay_s = lambda sequence: periods * T
+    assert rig.run(64.0) == "policy_too_slow"
+    record = rig.writer.record
+    assert record.late_answers > 1000 and record.late_latency.n == record.late_answers
+    assert record.late_latency.percentile_us(50) == pytest.approx(periods * T * 1e6, rel=0.02)
+    assert all(command.values.tolist() == [0.0, 0.0] for command in rig.commands)
+
+
+def test_a_silent_policy_is_not_called_slow(contract_with: ContractWith) -> None:
+    rig = Rig(contract_with(), states=3200)
+    rig.policy.delay_s = lambda sequence: None
+    assert rig.run(64.0) == "policy_never_started"
+
+
+def test_bringing_the_robot_to_rest_counts_no_misses(contract_with: ContractWith) -> None:
+    # the policy and the states end just when the stop is asked for
+    rig = Rig(contract_with(), states=50)
+    rig.policy.delay_s = lambda sequence: 0.001 if sequence < 50 else None
+    rig.run(49.5 * T)
+    record = rig.writer.record
+    assert len(rig.commands) > 52
+    assert record.no_state == record.no_answer == record.late_answers == record.skipped == 0
+
+
+def test_the_policy_is_told_what_was_really_sent(contract_with: ContractWith) -> None:
+    term = MemoryContract(name="commanded", size=2, initial=0.0)
+    rig = Rig(contract_with(memory=(term,)), states=50)
+    rig.policy.command = [1.0, -1.0]
+    rig.run(0.5)
+    told = [message for message in rig.policy.sent if isinstance(message, CommandMessage)]
+    states = [message for message in rig.policy.sent if isinstance(message, StateMessage)]
+    assert rig.policy.sent.index(told[0]) == 1 and rig.policy.sent[2] is states[1]
+    # the guard's ramp, not the policy's wish
+    assert [message.values[0] for message in told[:4]] == pytest.approx([0.1, 0.2, 0.3, 0.4])

@@ -51,7 +51,7 @@ def test_wheels_drive_the_base_as_commanded(quiet_env, action):
     for _ in range(20):
         quiet_env.step(torch.tensor([action] * 8))
     expected = torch.tensor([(action[0] + 1) / 2 * SPEED_M_S, action[1] * TURN_RAD_S])
-    measured = torch.cat([quiet_env.signals["speed"], quiet_env.signals["turn_rate"]], dim=1)
+    measured = torch.cat([quiet_env.signals["speed"], quiet_env.signals["yaw_rate"]], dim=1)
     torch.testing.assert_close(measured.median(dim=0).values, expected, rtol=0.06, atol=0.02)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -78,7 +79,11 @@ def write_bundle(folder: Path, info: BundleInfo, files: Mapping[str, bytes]) -> 
     check_contents(folder, contents)
     # never throw away what is not a bundle
     if not _replaceable(folder):
-        raise BedplateError(f"{folder} exists and is not a bundle", "an absent folder or an earlier bundle")
+        raise BedplateError(
+            f"{folder} exists and is not a bundle, or holds more than one",
+            "an absent folder or an earlier bundle and nothing else",
+            "move the other files away",
+        )
     replace_folder(folder, contents)
     return sealed
 
@@ -92,7 +97,14 @@ def _replaceable(folder: Path) -> bool:
         return False
     except OSError as error:
         raise storage_error(folder, error) from error
-    return not names or BUNDLE_JSON in names
+    if not names:
+        return True
+    # exactly what that bundle.json lists may be thrown away, also when it is damaged or of another schema
+    try:
+        listed = json.loads((folder / BUNDLE_JSON).read_bytes())["files"]
+        return set(names) <= {BUNDLE_JSON, *listed}
+    except (OSError, ValueError, LookupError, TypeError, RecursionError):
+        return False
 
 
 def seal(info: BundleInfo, files: Mapping[str, bytes]) -> BundleInfo:

@@ -13,6 +13,9 @@ from bedplate.core.errors import BedplateError
 if TYPE_CHECKING:
     from bedplate.tasks.spec import Task
 
+# shown to somebody whose setting is refused
+EXAMPLE = "'task.obstacles=[12, 12]'"
+
 
 def robot(
     task: Annotated[str, typer.Argument(help="Name of the task; `bedplate tasks` lists them.")],
@@ -78,20 +81,15 @@ def robot(
 
 def _build(name: str, settings: list[str]) -> Task:
     """The task `name` with the arguments of `--set task.KEY=VALUE`."""
-    import yaml
-
+    from bedplate.core.settings import parse_setting
     from bedplate.tasks import make_task
 
     params: dict[str, Any] = {}
     for setting in settings:
-        key, equals, text = setting.partition("=")
-        section, _, argument = key.strip().partition(".")
-        if not equals or section != "task" or not argument:
-            raise BedplateError(f"--set {setting!r}", "task.KEY=VALUE", "such as --set task.obstacles=12")
-        try:
-            params[argument] = yaml.safe_load(text)
-        except yaml.YAMLError as error:
-            raise BedplateError(f"--set {setting!r}: the value is not YAML", "a number, a word, or [a, b]") from error
+        keys, value = parse_setting(setting, EXAMPLE)
+        if len(keys) != 2 or keys[0] != "task":
+            raise BedplateError(f"--set {setting!r}", "task.KEY=VALUE", f"such as --set {EXAMPLE}")
+        params[keys[1]] = value
     return make_task(name, params)
 
 

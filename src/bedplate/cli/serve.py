@@ -93,6 +93,9 @@ def _show(result: ServeReport) -> None:
 
 def _judge(result: ServeReport, bundle: Bundle, died: str, path: Path) -> None:
     """Turn how it ended into an exit code."""
+    from bedplate.runtime.writer import ANSWER_BUDGET_PERIODS
+
+    period_ms = result.control_dt_s * 1e3
     if result.end == "robot_gone":
         raise BedplateError(
             f"the robot on {result.link} is gone after {result.ticks} commands",
@@ -105,6 +108,14 @@ def _judge(result: ServeReport, bundle: Bundle, died: str, path: Path) -> None:
             "a policy that answers",
             f"bedplate verify {bundle.folder}",
         )
+    if result.end == "policy_too_slow":
+        late = result.late_latency
+        raise BedplateError(
+            f"the policy is too slow: each of its {late.n} answers came too late, half of them more than "
+            f"{late.p50_us * 1e-3:.1f} ms after the state",
+            f"an answer within {ANSWER_BUDGET_PERIODS} control periods, {ANSWER_BUDGET_PERIODS * period_ms:.1f} ms",
+            f"bedplate verify {bundle.folder} times the policy alone; a smaller one, or a less busy machine",
+        )
     if result.faults:
         first = result.faults[0]
         why = f"; the policy process: {died}" if died else ""
@@ -114,7 +125,8 @@ def _judge(result: ServeReport, bundle: Bundle, died: str, path: Path) -> None:
             f"the inputs of that tick are in {path}",
         )
     if result.end == "stopped" and result.latency.n == 0:
-        why = f"the last state was refused: {result.last_rejection}" if result.last_rejection else "it had no time to"
+        why = "no state was fresh enough to start from" if result.held_back else "it had no time to"
+        why = f"the last state was refused: {result.last_rejection}" if result.last_rejection else why
         raise GateFailed(f"the policy never drove the robot: {why}", "states within the contract's bounds, and time")
     if result.end == "interrupted":
         raise Interrupted(f"the robot is at rest; report: {path}")

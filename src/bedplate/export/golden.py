@@ -20,9 +20,10 @@ from bedplate.envs.vec_env import TaskVecEnv
 from bedplate.export.actor import Normalizes
 from bedplate.tasks.spec import Signal, Task
 
-NUM_ENVS = 32
-NUM_STEPS = 64
-KEEP_EVERY = 4
+NUM_ENVS = 8
+KEPT_STEPS = 64
+# longest rollout: beyond it, later parts of very long episodes are not recorded
+MOST_STEPS = 1500
 
 
 @dataclass(frozen=True)
@@ -99,17 +100,22 @@ def make_golden(reference: Reference, contract: Contract, seed: int) -> Golden:
 
 
 def record(reference: Reference, seed: int) -> Samples:
-    """Signals and memory as rollouts measured them, half of them with actions pushed off the policy's own path."""
+    """Signals and memory as rollouts measured them, half of them with actions pushed off the policy's own path.
+
+    KEPT_STEPS steps of NUM_ENVS worlds, evenly spread over a whole episode, so that its end is recorded like its start.
+    """
+    num_steps = max(min(reference.task.episode_steps, MOST_STEPS), KEPT_STEPS)
+    keep = set(np.linspace(0, num_steps - 1, KEPT_STEPS).round().astype(int).tolist())
     env = TaskVecEnv(reference.task, NUM_ENVS, seed=seed, split="evaluation")
     generator = torch.Generator().manual_seed(seed)
     kept = []
     try:
         env.reset()
-        for index in range(NUM_STEPS):
+        for index in range(num_steps):
             samples = Samples(
                 {n: v.clone() for n, v in env.signals.items()}, {n: v.clone() for n, v in env.memory.items()}
             )
-            if index % KEEP_EVERY == 0:
+            if index in keep:
                 kept.append(samples)
             action = reference.action(samples.signals, samples.memory)
             # every other world wanders, so that the samples cover more than the policy's habits

@@ -10,16 +10,13 @@ import onnx
 import torch
 from torch.jit import TracerWarning  # type: ignore[attr-defined]
 
+from bedplate.bundle.checks.graph import RANDOM_OPERATORS
 from bedplate.bundle.contract import Contract
 from bedplate.core.errors import BedplateError
 from bedplate.export.actor import PolicyGraph
 
 OPSET = 17
 """Operator set of every exported graph; ONNX Runtime reads it since 1.13."""
-
-RANDOM_OPERATORS = frozenset(
-    {"RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Multinomial", "Bernoulli", "Dropout"}
-)
 
 
 def to_onnx(graph: PolicyGraph, contract: Contract) -> bytes:

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from bedplate.core.errors import BedplateError, UnknownName
 from bedplate.core.files import canonical_json, sha256_text, write_text
+from bedplate.core.settings import parse_setting
 
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Fraction = Annotated[float, Field(ge=0, le=1)]
@@ -191,33 +192,16 @@ def save_config(config: RunConfig, path: Path) -> None:
 
 
 def _apply(raw: dict[str, Any], override: str) -> None:
-    key, equals, text = override.partition("=")
-    parts = key.strip().split(".")
-    if not equals or not all(parts):
-        raise BedplateError(f"--set {override!r} has no value", "--set key.key=value", "such as --set learn.gamma=0.98")
+    parts, value = parse_setting(override)
     # task.KEY is short for task.params.KEY
     if parts[0] == "task" and len(parts) == 2 and parts[1] not in TaskConfig.model_fields:
-        parts = ["task", "params", parts[1]]
-    try:
-        value = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        raise BedplateError(f"--set {override!r}: the value is not YAML", "a number, a word, or [a, b]") from error
-    # YAML 1.1 reads 1e-3 as a word
-    if isinstance(value, str):
-        value = _number(value)
+        parts = ("task", "params", parts[1])
     section: Any = raw
     for depth, part in enumerate(parts[:-1]):
         section = section.setdefault(part, {})
         if not isinstance(section, dict):
             raise BedplateError(f"--set {override!r}: {'.'.join(parts[: depth + 1])} is a value", "a section of keys")
     section[parts[-1]] = value
-
-
-def _number(text: str) -> float | str:
-    try:
-        return float(text)
-    except ValueError:
-        return text
 
 
 def _refuse_unknown(model: type[BaseModel], raw: Mapping[str, Any], prefix: str) -> None:

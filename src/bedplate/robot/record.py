@@ -15,6 +15,7 @@ from bedplate.envs.vec_env import Episode
 from bedplate.runtime.latency import LatencyHistogram
 from bedplate.runtime.links import Link
 from bedplate.runtime.links.frame import CommandMessage
+from bedplate.runtime.telemetry import plain
 
 SCHEMA = 1
 
@@ -83,7 +84,7 @@ class RobotRecord:
                 "count": len(self.episodes),
                 "success": sum(episode.success for episode in self.episodes),
                 "by_reason": dict(Counter(episode.reason for episode in self.episodes)),
-                "each": [asdict(episode) for episode in self.episodes],
+                "each": [plain(asdict(episode)) for episode in self.episodes],
             },
             "commands": self.num_commands,
             "commands_not_finite": self.num_not_finite,
@@ -99,6 +100,6 @@ class RobotRecord:
             StorageError: the folder cannot be written or the disk is full.
         """
         # a refused command may hold NaN, which JSON has no word for
-        rows = [[value if np.isfinite(value) else str(value) for value in row] for row in self._log]
+        rows = plain(self._log)
         log = {"columns": [*LOG_COLUMNS, *self._contract.channels], "rows": rows}
         write_json(path, {**self.summary(), "log": log})

@@ -81,7 +81,10 @@ class SimulatedRobot:
         rate.start(started_ns)
         while not stop():
             # a second writer is told so, and a new one may follow one that left
-            link = self._accept(listener) or link
+            newer = self._accept(listener)
+            if newer is not None:
+                link.close()
+                link = newer
             self._send_state(link)
             rate.advance()
             self._receive(link, rate)

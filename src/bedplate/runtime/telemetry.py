@@ -27,19 +27,21 @@ class ServeReport:
     Attributes:
         task, contract_hash, bundle_hash: what was served.
         link: URL of the link.
-        end: why it ended: "stopped", "interrupted", "robot_gone" or "policy_never_started".
+        end: why it ended: "stopped", "interrupted", "robot_gone", "policy_never_started" or "policy_too_slow".
         seconds: wall time of the loop.
         control_dt_s: the period.
         ticks: commands sent.
         rate_hz: commands per second.
         deadline_misses: ticks without an answer to a new state by the deadline, or without a new state, and skipped
-            ticks; counted from the policy's first answer.
+            ticks; counted from the policy's first answer to the end; bringing the robot to rest does not count.
         misses: the same, by kind.
         latency: from a state's stamp to the sending of the command computed from it.
         latency_bins: its histogram: (upper edge in microseconds, count).
+        late_latency: of the answers that came too late: from a state's stamp to the policy's answer.
         spacing: between two commands.
         interventions: guard rule -> ticks in which it acted, between the policy's first answer and the end.
         waiting_ticks: ticks before the policy's first answer.
+        held_back: periods in which nothing was sent, for want of a fresh measured position to start from.
         last_rejection: what was wrong with the last state that could not be believed, "" when all could.
         faults: each latched fault with its cause and inputs.
         refused_frames: reason -> frames of the robot that were not used.
@@ -59,9 +61,11 @@ class ServeReport:
     misses: dict[str, int]
     latency: LatencySummary
     latency_bins: list[tuple[float, int]]
+    late_latency: LatencySummary
     spacing: LatencySummary
     interventions: dict[str, int]
     waiting_ticks: int
+    held_back: int
     last_rejection: str
     faults: list[dict[str, Any]]
     refused_frames: dict[str, int]
@@ -80,7 +84,7 @@ class ServeReport:
 def serve_report(bundle: Bundle, url: str, end: str, seconds: float, writer: Writer, link: Link) -> ServeReport:
     """Collect the report of a run that has ended."""
     record = writer.record
-    misses = {"no_answer": record.no_answer, "no_state": record.no_state, "skipped": writer.rate.missed}
+    misses = {"no_answer": record.no_answer, "no_state": record.no_state, "skipped": record.skipped}
     return ServeReport(
         task=bundle.contract.task,
         contract_hash=bundle.contract.hash,
@@ -95,9 +99,11 @@ def serve_report(bundle: Bundle, url: str, end: str, seconds: float, writer: Wri
         misses={**misses, "late_answers": record.late_answers, "rejected_states": record.rejected_states},
         latency=record.latency.summary(),
         latency_bins=record.latency.bins(),
+        late_latency=record.late_latency.summary(),
         spacing=record.spacing.summary(),
         interventions=record.interventions,
         waiting_ticks=record.waiting_ticks,
+        held_back=record.held_back,
         last_rejection=record.last_rejection,
         faults=[fault_record(fault) for fault in record.faults],
         refused_frames=dict(link.refused),
@@ -107,8 +113,19 @@ def serve_report(bundle: Bundle, url: str, end: str, seconds: float, writer: Wri
 
 def fault_record(fault: Fault) -> dict[str, Any]:
     """A fault for JSON; numbers that JSON has no word for become text."""
-    record: dict[str, Any] = _plain(asdict(fault))
+    record: dict[str, Any] = plain(asdict(fault))
     return record
+
+
+def plain(value: Any) -> Any:
+    """`value` with text, such as "nan", in the place of numbers that JSON has no word for."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    if isinstance(value, dict):
+        return {key: plain(inner) for key, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(inner) for inner in value]
+    return value
 
 
 def check_writable(path: Path) -> None:
@@ -120,16 +137,6 @@ def check_writable(path: Path) -> None:
     folder = path.resolve().parent
     if path.is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK):
         raise BedplateError(f"the report cannot be written to {path}", "a file in a folder that exists and is writable")
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, float) and not math.isfinite(value):
-        return str(value)
-    if isinstance(value, dict):
-        return {key: _plain(inner) for key, inner in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(inner) for inner in value]
-    return value
 
 
 def _host() -> dict[str, Any]:

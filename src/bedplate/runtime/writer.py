@@ -126,12 +126,14 @@ class Writer:
         Args:
             stop: asked once per period; must not block.
         """
+        self._ending = False
         end = self._drive(stop)
         self._ending = True
         waiting = self._waiting_counts
         self.record.skipped = self.rate.missed
         self.record.interventions = {rule: n - waiting.get(rule, 0) for rule, n in self._guard.counts.items()}
-        if self._state is not None and end != "robot_gone":
+        # a robot that was sent nothing needs no rest
+        if self.record.ticks and end != "robot_gone":
             self._bring_to_rest(REST_CAUSES.get(end, "stop was requested"))
         return "robot_gone" if self._link.peer_gone else end
 
@@ -160,14 +162,12 @@ class Writer:
         """One period: state, answer, guard, command."""
         fresh = self._await_state()
         answered = fresh and self._await_answer()
-        if self._ending:
-            pass
-        elif self._answered_once:
+        decision = self._send(answered)
+        if not self._answered_once:
+            self.record.waiting_ticks += not decision.hold_back
+        elif not self._ending:
             self.record.no_state += not fresh
             self.record.no_answer += fresh and not answered
-        else:
-            self.record.waiting_ticks += 1
-        decision = self._send(answered)
         self.rate.advance()
         return decision
 
@@ -254,21 +254,26 @@ class Writer:
         )
         if decision.hold_back:
             self.record.held_back += not self._ending
-            return decision
+        else:
+            self._send_command(decision.command, state, answer, answered)
+        if decision.fault is not None and decision.fault is not had_fault:
+            self.record.faults.append(decision.fault)
+            self._on_fault(decision.fault)
+        return decision
+
+    def _send_command(
+        self, command: np.ndarray, state: StateMessage, answer: CommandMessage | None, answered: bool
+    ) -> None:
         stamp_ns = self._clock.now_ns()
         answered_state = (answer.state_sequence, answer.state_stamp_ns) if answer else (0, 0)
-        self._link.send(CommandMessage(self.record.ticks, stamp_ns, *answered_state, decision.command))
+        self._link.send(CommandMessage(self.record.ticks, stamp_ns, *answered_state, command))
         # statistics come after the command is out
         if answered and not self._ending:
             self.record.latency.add((stamp_ns - state.stamp_ns) * 1e-9)
         if self.record.ticks:
             self.record.spacing.add((stamp_ns - self._last_sent_ns) * 1e-9)
         self.record.ticks += 1
-        self._last_sent_ns, self._sent = stamp_ns, decision.command
-        if decision.fault is not None and decision.fault is not had_fault:
-            self.record.faults.append(decision.fault)
-            self._on_fault(decision.fault)
-        return decision
+        self._last_sent_ns, self._sent = stamp_ns, command
 
     def _bring_to_rest(self, why: str) -> None:
         """Take the authority from the policy and send until the safe action is reached; bounded in time."""

@@ -9,7 +9,16 @@ from pathlib import Path
 
 from bedplate.core.errors import ContractMismatch
 
-_RANDOM = ("RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Multinomial", "Bernoulli")
+RANDOM_OPERATORS = (
+    "RandomNormal",
+    "RandomNormalLike",
+    "RandomUniform",
+    "RandomUniformLike",
+    "Multinomial",
+    "Bernoulli",
+    "Dropout",
+)
+"""Operators that no policy may hold; the exporter refuses the same ones."""
 
 # first field of a TensorProto.external_data entry whose key is "location"
 _EXTERNAL_LOCATION = b"\x0a\x08location"
@@ -26,10 +35,16 @@ def check_graph(data: bytes, contract_hash: str, path: Path) -> None:
         ContractMismatch: names the operator, the external data, or the other contract.
     """
     _, key, rest = data.partition(_CONTRACT_KEY)
-    if key and rest[:64] != contract_hash.encode():
+    if not key:
+        raise ContractMismatch(
+            f"{path} does not say which contract it was exported for",
+            f"the metadata bedplate.contract_hash = {contract_hash}",
+            "export the bundle again with: bedplate export RUN",
+        )
+    if rest[:64] != contract_hash.encode():
         found = rest[:64].decode("ascii", "replace")
         raise ContractMismatch(f"{path} was exported for the contract {found}", f"{contract_hash}, as in bundle.json")
-    for operator in _RANDOM:
+    for operator in RANDOM_OPERATORS:
         if bytes([0x22, len(operator)]) + operator.encode() in data:
             raise ContractMismatch(f"{path} holds the random operator {operator}", "a deterministic policy")
     if _EXTERNAL_LOCATION in data:

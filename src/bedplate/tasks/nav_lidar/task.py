@@ -106,11 +106,11 @@ def nav_lidar(
                 noise_std=0.02,
             ),
             Signal(
-                name="turn_rate",
+                name="yaw_rate",
                 components=("yaw",),
                 unit="rad/s",
                 frame="body",
-                read=terms.turn_rate,
+                read=terms.yaw_rate,
                 low=-10.0,
                 high=10.0,
                 max_age_s=0.1,

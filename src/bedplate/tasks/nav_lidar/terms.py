@@ -39,7 +39,7 @@ def forward_speed(state: State) -> Tensor:
     return speed[:, None]
 
 
-def turn_rate(state: State) -> Tensor:
+def yaw_rate(state: State) -> Tensor:
     """(num_envs, 1) turning speed in rad/s; a free joint's angular velocity is in the body frame."""
     return state.qvel[:, 5:6]
 
@@ -62,7 +62,7 @@ def goal_in_body(signals: Signals, memory: Memory) -> Tensor:
 
 def scaled_speed(signals: Signals, memory: Memory) -> Tensor:
     """(num_envs, 2) forward and turning speed as shares of the largest ones."""
-    return torch.cat([signals["speed"] / SPEED_M_S, signals["turn_rate"] / TURN_RAD_S], dim=1)
+    return torch.cat([signals["speed"] / SPEED_M_S, signals["yaw_rate"] / TURN_RAD_S], dim=1)
 
 
 def drive(state: State, command: Tensor) -> None:

@@ -1,0 +1,38 @@
+"""`--set KEY.KEY=VALUE`: one setting of the command line as a path of keys and a value."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import yaml
+
+from bedplate.core.errors import BedplateError
+
+
+def parse_setting(text: str, example: str = "learn.gamma=0.98") -> tuple[tuple[str, ...], Any]:
+    """Split "a.b=c" into the keys ("a", "b") and the YAML value c; numbers such as 1e-3 are numbers.
+
+    Args:
+        text: what stands behind `--set`.
+        example: a setting that the command would take, for the message.
+
+    Raises:
+        BedplateError: no "=", an empty key, or a value that is not YAML.
+    """
+    key, equals, value_text = text.partition("=")
+    keys = tuple(key.strip().split("."))
+    if not equals or not all(keys):
+        raise BedplateError(f"--set {text!r} has no value", "--set key.key=value", f"such as --set {example}")
+    try:
+        value = yaml.safe_load(value_text)
+    except yaml.YAMLError as error:
+        raise BedplateError(f"--set {text!r}: the value is not YAML", "a number, a word, or [a, b]") from error
+    # YAML 1.1 reads 1e-3 as a word
+    return keys, _number(value) if isinstance(value, str) else value
+
+
+def _number(text: str) -> float | str:
+    try:
+        return float(text)
+    except ValueError:
+        return text
