@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import subprocess
 
@@ -15,11 +16,12 @@ from bedplate.evaluate import sources, video
 from bedplate.evaluate.evaluation import Origin, Plan, evaluate
 from bedplate.evaluate.recording import Recorder, choose_worlds, tracked_point
 from bedplate.evaluate.rollouts import Worlds, run_worlds
-from bedplate.evaluate.scene import projection_of, scene_outlines
+from bedplate.evaluate.scene import colour_of, projection_of, scene_outlines
 from bedplate.evaluate.sources import Source, open_source
 from bedplate.evaluate.trajectories import draw_trajectories
 from bedplate.evaluate.video import render_video
 from bedplate.runs.layout import EPISODES, EVALUATION, TRAJECTORIES, VIDEO
+from bedplate.tasks.spec import Termination
 
 
 @pytest.fixture
@@ -36,6 +38,18 @@ def test_a_recording_follows_the_tracked_point_of_the_first_episodes(records):
         assert len(record.path) == len(record.qpos) == record.episode.length
         # the site lies 0.1 m before the joint
         assert np.asarray(record.path)[:, 0] == pytest.approx(np.asarray(record.qpos)[:, 0] + 0.1, abs=1e-9)
+
+
+def test_a_collision_of_another_name_is_drawn_as_one(task, full_speed):
+    wall = Termination("wall", lambda state: state.qpos[:, 0] > 1.0, collision=True)
+    recorder = Recorder(num_worlds=6)
+    walled = dataclasses.replace(task, terminations=(*task.terminations, wall))
+    run_worlds(walled, full_speed, Worlds(6), None, recorder)
+    hit = [record for record in recorder.worlds if record.ending == "wall"]
+    assert hit
+    assert all(record.collided == (record.ending in ("wall", "collision")) for record in recorder.worlds)
+    assert {colour_of(record.ending, record.collided) for record in hit} == {colour_of("collision")}
+    assert colour_of("wall") != colour_of("collision")
 
 
 def test_choosing_worlds_shows_the_first_failure(records):

@@ -104,9 +104,7 @@ def test_rounding_at_the_bound_is_no_change(task, full_speed):
     # as a float32, 1.1 is larger than the double 1.1: the guard cuts the last bits of every command at the bound
     assert np.float64(np.float32(1.1)) > 1.1
     limits = Limits((ChannelLimits("speed", "m/s", -1.1, 1.1, rate_per_s=100.0),), SafeAction("ramp", (0.0,)))
-    fast = dataclasses.replace(
-        task, action=dataclasses.replace(task.action, low=(-1.1,), high=(1.1,)), limits=limits
-    )
+    fast = dataclasses.replace(task, action=dataclasses.replace(task.action, low=(-1.1,), high=(1.1,)), limits=limits)
     use = run_worlds(fast, full_speed, Worlds(20), GuardSettings()).guard
     assert use is not None
     assert (use.changed, use.by_channel, use.by_rule) == (0, {"speed": 0}, {})

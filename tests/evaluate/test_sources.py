@@ -11,11 +11,11 @@ import pytest
 
 from bedplate.cli.app import run as bedplate
 from bedplate.core.errors import ContractMismatch
+from bedplate.core.files import sha256_file
 from bedplate.evaluate.sources import open_source
 from bedplate.export.run import export_run
 from bedplate.learn.config import parse_config
 from bedplate.learn.training import train
-from bedplate.core.files import sha256_file
 from bedplate.runs.layout import BUNDLE, BUNDLE_EVALUATION, CONFIG, EVALUATION, MANIFEST, MODEL, Run
 
 

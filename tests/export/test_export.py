@@ -149,3 +149,22 @@ def test_a_bundle_survives_another_reader_of_the_same_bytes(exported):
     bundle = read_bundle(exported.folder)
     copy = dataclasses.replace(bundle)
     assert compare(replay(open_session(copy), copy), copy) == exported.parity
+
+
+def test_samples_are_recorded_over_a_whole_episode(tasks, models, normalizers):
+    # a signal that tells the time since the start of the episode
+    clock = dataclasses.replace(
+        tasks().signals[0],
+        read=lambda state: state.step_count[:, None].expand(-1, 2) * 1.0,
+        low=0.0,
+        high=500.0,
+        noise_std=0.0,
+    )
+    task = tasks(signals=(clock, *tasks().signals[1:]), episode_length_s=300 * tasks().control_dt_s)
+    recorded = record(Reference(task, models(task), normalizers(task)), seed=5)
+    steps = recorded.signals[clock.name][:, 0]
+    assert len(steps) == NUM_ENVS * KEPT_STEPS
+    assert steps.min() == 0 and steps.max() >= 290
+    # evenly: a quarter of the samples in each quarter of the episode
+    counts = torch.histc(steps, bins=4, min=0, max=300)
+    assert counts.min() > 0.2 * len(steps)

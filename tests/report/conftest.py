@@ -118,7 +118,10 @@ def documents() -> dict[str, Any]:
             "episodes": 500,
             "worlds": {"version": 1, "trained_version": 1, "change": "", "seed": 1000, "split": "evaluation"},
             "model_sha256": "a" * 64,
-            "randomisation_ranges": {"friction": {"factor": "0.5 to 1.25"}, "gusts": {"speed": "0 to 2", "every_s": "1"}},
+            "randomisation_ranges": {
+                "friction": {"factor": "0.5 to 1.25"},
+                "gusts": {"speed": "0 to 2", "every_s": "1"},
+            },
             "difficulty": {"obstacles": "12 to 20", "generator version": 1},
             "randomisation": True,
             "episode_length_s": 45.0,
@@ -133,7 +136,7 @@ def documents() -> dict[str, Any]:
             "video_worlds": [0, 1, 2],
         },
         "bundle/bundle.json": {
-            "schema_version": 1,
+            "schema": 1,
             "contract": {
                 "task": "nav_lidar",
                 "control_dt_s": 0.05,

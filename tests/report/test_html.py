@@ -111,7 +111,8 @@ def _poison(value):
     """The same document with every text replaced, keys included where keys are names."""
     if isinstance(value, dict):
         known = {"success", "collision", "time_out"}
-        free = {"by_reason", "randomisation_ranges", "metrics_of_successes", "difficulty", "packages", "by_rule", "misses", "interventions"}
+        free = {"by_reason", "randomisation_ranges", "metrics_of_successes", "difficulty", "packages", "by_rule"}
+        free |= {"misses", "interventions"}
         return {
             key: {f"{inner}{HOSTILE}" if inner not in known else inner: _poison(v) for inner, v in item.items()}
             if key in free and isinstance(item, dict)

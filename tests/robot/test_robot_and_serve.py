@@ -104,6 +104,7 @@ def test_the_robot_receives_the_safe_action_when_the_policy_is_gone(
     [
         ("did you mean 'nav_lidar'", ["nav_lidr"]),
         ("task.KEY=VALUE", ["nav_lidar", "--set", "obstacles=3"]),
+        ("task.obstacles=[12, 12]", ["nav_lidar", "--set", "task.obstacles"]),
         ("unknown parameter of task", ["nav_lidar", "--set", "task.wheels=3"]),
         ("report cannot be written", ["nav_lidar", "--report", "absent/robot.json"]),
         ("such as unix://", ["nav_lidar", "--link", "robot.sock"]),

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import math
 from collections import Counter
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from bedplate.core.clock import FakeClock
+from bedplate.envs.vec_env import Episode
 from bedplate.robot.simulated import SimulatedRobot
 from bedplate.runtime.links.frame import CommandMessage, StateMessage
 from bedplate.tasks.nav_lidar import nav_lidar
@@ -30,10 +34,15 @@ class Writer:
         self.peer_gone = False
         self.peer_reason = ""
         self.handed_out = False
+        self.closed = 0
+        self.next_writer: Writer | None = None
 
     def accept(self) -> Writer | None:
-        first, self.handed_out = not self.handed_out, True
-        return self if first else None
+        if self.handed_out:
+            newer, self.next_writer = self.next_writer, None
+            return newer
+        self.handed_out = True
+        return self
 
     def send(self, message: StateMessage | CommandMessage) -> bool:
         assert isinstance(message, StateMessage)
@@ -55,7 +64,7 @@ class Writer:
         return bool(self.coming)
 
     def close(self) -> None:
-        pass
+        self.closed += 1
 
 
 @pytest.fixture
@@ -157,3 +166,26 @@ def test_latency_is_counted_for_fresh_answers_only(robot: SimulatedRobot, clock:
     drive(robot, clock, Writer(clock, lambda state: [0.0, 0.0]), 1.0)
     summary = robot.record.latency.summary()
     assert summary.n == 20 and summary.p99_us == pytest.approx(1000.0, rel=0.02)
+
+
+def test_a_link_that_was_replaced_is_closed(robot: SimulatedRobot, clock: FakeClock) -> None:
+    first, second = (Writer(clock, lambda state: [0.0, 0.0]) for _ in range(2))
+    first.next_writer = second
+    drive(robot, clock, first, 0.5)
+    assert len(first.states) == 0 and len(second.states) == 10
+    assert first.closed == second.closed == 1
+
+
+def test_a_metric_that_is_not_a_number_does_not_lose_the_report(
+    robot: SimulatedRobot, clock: FakeClock, tmp_path: Path
+) -> None:
+    drive(robot, clock, Writer(clock, lambda state: [float("inf"), 0.0]), 0.2)
+    metrics = {"path_efficiency": math.nan}
+    robot.record.episodes.append(
+        Episode(0, 0, length=3, ret=math.inf, success=False, reason="collision", metrics=metrics, reward_terms={})
+    )
+    robot.record.write(tmp_path / "robot.json")
+    read = json.loads((tmp_path / "robot.json").read_text())
+    assert read["episodes"]["each"][-1]["metrics"] == {"path_efficiency": "nan"}
+    assert read["episodes"]["each"][-1]["ret"] == "inf" and read["log"]["rows"][0][-2] == "inf"
+    json.dumps(robot.record.summary(), allow_nan=False)

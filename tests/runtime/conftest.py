@@ -76,10 +76,10 @@ def make_contract(
     )
 
 
-def make_policy(*, not_finite_beyond: float | None = None) -> bytes:
+def make_policy(*, not_finite_beyond: float | None = None, memory_only: bool = False) -> bytes:
     """command = clip(goal - position, -1, 1); memory "sum" adds the commands up.
 
-    With `not_finite_beyond`, the command is NaN while a goal is above it.
+    With `not_finite_beyond`, the command is NaN while a goal is above it; or the memory alone, with `memory_only`.
     """
     inputs = [
         helper.make_tensor_value_info(name, TensorProto.FLOAT, (1, 2))
@@ -103,10 +103,31 @@ def make_policy(*, not_finite_beyond: float | None = None) -> bytes:
         helper.make_node("LessOrEqual", ["goal", "limit"], ["fine"]),
         helper.make_node("Cast", ["fine"], ["divisor"], to=TensorProto.FLOAT),
         helper.make_node("Mul", ["clipped", "divisor"], ["kept"]),
-        helper.make_node("Div", ["kept", "divisor"], ["command"]),
-        helper.make_node("Add", ["memory.sum", "command"], ["memory.sum.next"]),
+        helper.make_node("Div", ["kept", "divisor"], ["judged"]),
+        helper.make_node("Identity", ["clipped" if memory_only else "judged"], ["command"]),
+        helper.make_node("Add", ["memory.sum", "judged"], ["memory.sum.next"]),
     ]
     graph = helper.make_graph(nodes, "tiny", inputs, outputs, constants)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    onnx.checker.check_model(model)
+    return model.SerializeToString()
+
+
+def make_delta_policy(step: float = 0.3) -> bytes:
+    """command = memory "commanded" + step, and that is what it remembers."""
+    given = [
+        helper.make_tensor_value_info(name, TensorProto.FLOAT, (1, 2))
+        for name in ("position", "goal", "effort", "memory.commanded")
+    ]
+    answers = [
+        helper.make_tensor_value_info(name, TensorProto.FLOAT, (1, 2)) for name in ("command", "memory.commanded.next")
+    ]
+    nodes = [
+        helper.make_node("Add", ["memory.commanded", "step"], ["command"]),
+        helper.make_node("Identity", ["command"], ["memory.commanded.next"]),
+    ]
+    constants = [helper.make_tensor("step", TensorProto.FLOAT, (), [step])]
+    graph = helper.make_graph(nodes, "delta", given, answers, constants)
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
     onnx.checker.check_model(model)
     return model.SerializeToString()
@@ -124,9 +145,9 @@ def make_bundle(folder: Path, contract: Contract, policy: bytes, settings: Guard
     past = rng.uniform(-1, 1, (256, 2)).astype(np.float32)
     golden = Golden(
         signals={"position": position, "goal": goal, "effort": np.zeros_like(position)},
-        memory={"sum": past},
+        memory={term.name: past for term in contract.memory},
         command=command,
-        memory_next={"sum": past + command},
+        memory_next={term.name: past + command for term in contract.memory},
         contract=contract,
     )
     info = BundleInfo(
@@ -169,6 +190,19 @@ def bundle(bundle_with: Callable[..., Bundle]) -> Bundle:
 def nan_policy() -> bytes:
     """A policy whose command is NaN while a goal is above 4."""
     return make_policy(not_finite_beyond=4.0)
+
+
+@pytest.fixture
+def delta_bundle(bundle_with: Callable[..., Bundle]) -> Bundle:
+    """Commands that are 0.3 above the remembered one; the guard lets 0.1 per tick through."""
+    memory = (MemoryContract(name="commanded", size=2, initial=0.0),)
+    return bundle_with(policy=make_delta_policy(), memory=memory, position=False)
+
+
+@pytest.fixture
+def nan_memory_policy() -> bytes:
+    """A policy whose memory becomes NaN while a goal is above 4; its command stays finite."""
+    return make_policy(not_finite_beyond=4.0, memory_only=True)
 
 
 class GuardedWorld:

@@ -115,3 +115,18 @@ def test_load_refuses_a_changed_bundle(bundle: Bundle) -> None:
     file.write_bytes(data)
     with pytest.raises(ContractMismatch, match=r"policy\.onnx"):
         load(bundle.folder)
+
+
+def test_a_bad_memory_does_not_stay(bundle_with: BundleWith, nan_memory_policy: bytes) -> None:
+    policy = OnnxPolicy(bundle_with(policy=nan_memory_policy))
+    assert policy.act(signals(0.0, 4.5)).tolist() == [1.0, 1.0]
+    policy.act(signals(0.0, 0.25))
+    assert policy._inputs["memory.sum"].tolist() == [[0.75, 0.75]]
+
+
+def test_what_was_sent_replaces_what_was_asked(delta_bundle: Bundle) -> None:
+    policy = OnnxPolicy(delta_bundle)
+    assert policy.act(signals(0.0, 0.0)) == pytest.approx([0.3, 0.3])
+    assert policy.act(signals(0.0, 0.0), np.array([0.1, -0.5])) == pytest.approx([0.4, -0.2])
+    # nothing was sent: its own memory counts
+    assert policy.act(signals(0.0, 0.0)) == pytest.approx([0.7, 0.1])

@@ -312,7 +312,7 @@ def test_states_that_cannot_be_believed_latch_under_their_own_name(
     assert [fault.rule for fault in rig.writer.record.faults] == faults
     # the safe action goes out all the while
     during = [c for c in rig.commands if rig.start_ns + 40 * T_NS <= c.stamp_ns < rig.start_ns + 44 * T_NS]
-    assert [c.values[0] for c in during] == pytest.approx([0.4, 0.3, 0.2, 0.1])
+    assert [c.values[0] for c in during] == pytest.approx([0.4, 0.3, 0.2, 0.1], abs=0.01)
     moving_again = rig.commands[60].values.tolist() == [0.5, -0.5]
     assert moving_again == (not faults)
 
@@ -365,10 +365,9 @@ def test_a_silent_policy_is_not_called_slow(contract_with: ContractWith) -> None
 
 
 def test_bringing_the_robot_to_rest_counts_no_misses(contract_with: ContractWith) -> None:
-    # the policy and the states end just when the stop is asked for
+    # the states end just when the stop is asked for
     rig = Rig(contract_with(), states=50)
-    rig.policy.delay_s = lambda sequence: 0.001 if sequence < 50 else None
-    rig.run(49.5 * T)
+    rig.run(48.5 * T)
     record = rig.writer.record
     assert len(rig.commands) > 52
     assert record.no_state == record.no_answer == record.late_answers == record.skipped == 0

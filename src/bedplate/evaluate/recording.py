@@ -10,6 +10,7 @@ import numpy as np
 
 from bedplate.core.errors import BedplateError
 from bedplate.envs.vec_env import Episode, TaskVecEnv
+from bedplate.evaluate.results import collision_reasons
 
 MAX_WORLDS = 24
 """Worlds that are recorded; the plot and the video choose among them."""
@@ -30,6 +31,7 @@ class WorldRecord:
         mocap: one (nmocap, 7) per control step: position and quaternion wxyz.
         path: one (3,) per control step: the tracked point, in metres, world frame.
         episode: how it ended; None while it runs.
+        collision_reasons: endings of the task that are a collision.
     """
 
     model: mujoco.MjModel
@@ -39,6 +41,7 @@ class WorldRecord:
     mocap: list[np.ndarray] = field(default_factory=list)
     path: list[np.ndarray] = field(default_factory=list)
     episode: Episode | None = None
+    collision_reasons: tuple[str, ...] = ()
 
     @property
     def ending(self) -> str:
@@ -46,6 +49,11 @@ class WorldRecord:
         if self.episode is None:
             return "not finished"
         return "success" if self.episode.success else self.episode.reason.replace("_", "-")
+
+    @property
+    def collided(self) -> bool:
+        """Whether it ended by a collision."""
+        return self.episode is not None and not self.episode.success and self.episode.reason in self.collision_reasons
 
     @property
     def duration_s(self) -> float:
@@ -93,7 +101,9 @@ class Recorder:
         goals = next((env.state.world[name] for name in GOAL_NAMES if name in env.state.world), None)
         for i in range(min(self._num_worlds, env.num_envs)):
             goal = goals[i].numpy().copy() if goals is not None and goals.shape[1] in (2, 3) else np.zeros(0)
-            self.worlds.append(WorldRecord(env.engine.world_model(i), env.task.control_dt_s, goal))
+            record = WorldRecord(env.engine.world_model(i), env.task.control_dt_s, goal)
+            record.collision_reasons = collision_reasons(env.task)
+            self.worlds.append(record)
 
 
 def tracked_point(model: mujoco.MjModel, name: str) -> tuple[str, int]:

@@ -170,7 +170,7 @@ def _framed(picture: np.ndarray, record: dict[str, Any], step: int, ended: bool)
     from PIL import Image, ImageDraw
 
     ending = str(record["ending"])
-    colour = colour_of(ending) if ended else "#e3e7ec"
+    colour = colour_of(ending, bool(record["collided"])) if ended else "#e3e7ec"
     image = Image.new("RGB", (WIDTH, HEIGHT), colour)
     image.paste(Image.fromarray(picture), (BORDER, BORDER))
     time_s = (step + 1) * float(record["control_dt_s"])

@@ -15,9 +15,9 @@ COLOURS = {"success": "#1a7f5a", "collision": "#c0392b", "time-out": "#b7791f"}
 OTHER_COLOUR = "#6b4fa0"
 
 
-def colour_of(ending: str) -> str:
-    """Colour of an ending, the same in the plot, the video and the report."""
-    return COLOURS.get(ending, OTHER_COLOUR)
+def colour_of(ending: str, collided: bool = False) -> str:
+    """Colour of an ending, the same in the plot, the video and the report; collisions of any name share one."""
+    return COLOURS["collision"] if collided else COLOURS.get(ending, OTHER_COLOUR)
 
 
 # points on unit shapes: three great circles of a ball, the corners of a box

@@ -64,7 +64,7 @@ def _draw_world(panel: Any, record: WorldRecord, axes: tuple[int, int], low: np.
         if (outline.min(axis=0) <= low).all() and (outline.max(axis=0) >= high).all():
             continue
         panel.add_patch(Polygon(outline, facecolor="#d5dae0", edgecolor="#aab2bb", linewidth=0.5))
-    path, colour = np.asarray(record.path)[:, axes], colour_of(record.ending)
+    path, colour = np.asarray(record.path)[:, axes], colour_of(record.ending, record.collided)
     if max(axes) < len(record.goal):
         panel.plot(*record.goal[list(axes)], marker="*", color="#e0a526", markersize=14, markeredgecolor="white")
     panel.plot(path[:, 0], path[:, 1], color=colour, linewidth=1.8, solid_capstyle="round")

@@ -79,6 +79,7 @@ def _save(worlds: Sequence[WorldRecord], chosen: Sequence[int], folder: Path) ->
             folder / f"{place}.npz",
             index=index,
             ending=world.ending,
+            collided=world.collided,
             control_dt_s=world.control_dt_s,
             goal=world.goal,
             qpos=np.asarray(world.qpos),

@@ -15,7 +15,6 @@ from bedplate.learn.trained import load_trained
 from bedplate.runs import manifest
 from bedplate.runs.layout import BUNDLE, CONFIG, EVALUATION, MANIFEST, MODEL, NORMALIZER, Run
 
-
 FEW_EPISODES = 100
 """An evaluation of fewer is copied into the bundle, but said to be small."""
 
@@ -57,7 +56,7 @@ def export_run(run: Run, seed: int = 0) -> RunExport:
         changes.append(line)
     if recorded.get("recipe_hash", trained.config.hash) != trained.config.hash:
         changes.append(f"{run.path(CONFIG)}: edited after training began")
-    evaluation, lacking = _read_evaluation(run)
+    evaluation, lacking = read_evaluation(run)
     notes += lacking
     exported = export(
         run.path(BUNDLE),
@@ -71,8 +70,15 @@ def export_run(run: Run, seed: int = 0) -> RunExport:
     return RunExport(exported, tuple(changes), tuple(notes))
 
 
-def _read_evaluation(run: Run) -> tuple[dict[str, Any] | None, list[str]]:
-    """The run's evaluation if it measured the model that is exported, and what the reader must know about it."""
+def read_evaluation(run: Run) -> tuple[dict[str, Any] | None, list[str]]:
+    """The run's evaluation, if it measured the model that lies in the run.
+
+    Returns:
+        The evaluation or None, and what the reader of a bundle must know about it, one line each.
+
+    Raises:
+        BedplateError: the file is damaged.
+    """
     again = f"run `bedplate evaluate {run.folder}`, then export again"
     path = run.path(EVALUATION)
     if not path.exists():

@@ -27,7 +27,7 @@ COMPARED = ("kernel", "python", "driver", "cuda", "cudnn", "packages", "git")
 
 
 def write_manifest(path: Path, **facts: Any) -> dict[str, Any]:
-    """Record this machine and installation, and `facts` such as seed, recipe hash and argv; returns what was written."""
+    """Record this machine, this installation, and `facts` such as seed and recipe hash; returns what was written."""
     manifest = {"schema": SCHEMA, "status": "running", "started": _now(), **current(), **facts}
     write_json(path, manifest)
     return manifest

@@ -31,8 +31,8 @@ SHORTEST_DT_PERIODS, LONGEST_DT_PERIODS = 0.5, 2.0
 class ReferenceGuard:
     """A `Guard` in plain Python.
 
-    Until the first good state and command, the safe action is commanded and nothing latches: that is waiting. A position
-    command without a good state to start from is held back.
+    Until the first good state and command, the safe action is commanded and nothing latches: that is waiting. A
+    position command without a good state to start from is held back.
 
     Args:
         contract: of the robot; its limits are the bounds.

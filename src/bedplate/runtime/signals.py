@@ -73,7 +73,7 @@ class SignalLayout:
 
 
 def numbers(value: Any) -> np.ndarray | None:
-    """`value` as float64, or None when it holds no numbers. It never raises: a bad input must not stop a control loop."""
+    """`value` as float64, or None when it holds no numbers; never raises, for a bad input must not stop a loop."""
     try:
         return np.asarray(value, np.float64)
     except Exception:  # whatever an object's own conversion raises

@@ -25,7 +25,7 @@ def usable_cores(mount: Path = MOUNT, membership: Path = MEMBERSHIP) -> int:
 def cpu_quota(mount: Path = MOUNT, membership: Path = MEMBERSHIP) -> float:
     """Smallest CPU quota, in cores, of this process's control group and all groups above it; infinity without one.
 
-    systemd's CPUQuota= and Slurm put the quota on a group of the job's own; a container shows its own group as the root.
+    systemd's CPUQuota= and Slurm put the quota on a group of the job's own; a container shows its group as the root.
 
     Args:
         mount: where control groups are mounted, version 1 or 2.

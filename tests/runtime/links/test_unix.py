@@ -280,3 +280,11 @@ def test_an_unknown_scheme_names_the_nearest(contract_with: ContractWith) -> Non
     with pytest.raises(UnknownName, match="unix") as error:
         connect("unx://robot.sock", contract_with())
     assert error.value.nearest == "unix"
+
+
+def test_states_and_commands_are_counted_apart(ends: tuple[UnixLink, UnixLink]) -> None:
+    robot, writer = ends
+    robot.send(StateMessage(9, 0, 0, VALUES, AGES))
+    robot.send(CommandMessage(3, 0, 0, 0, np.zeros(2)))
+    robot.send(StateMessage(10, 0, 0, VALUES, AGES))
+    assert [message.sequence for message in writer.drain()] == [9, 3, 10] and not writer.refused

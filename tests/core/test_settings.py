@@ -1,0 +1,40 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from bedplate.core.errors import BedplateError
+from bedplate.core.settings import parse_setting
+
+
+@pytest.mark.parametrize(
+    ("text", "keys", "value"),
+    [
+        ("learn.gamma=0.98", ("learn", "gamma"), 0.98),
+        ("learn.learning_rate=1e-3", ("learn", "learning_rate"), 1e-3),
+        ("seed=3", ("seed",), 3),
+        ("task.obstacles=[12, 12]", ("task", "obstacles"), [12, 12]),
+        ("task.robot=arm7", ("task", "robot"), "arm7"),
+        ("task.servo=false", ("task", "servo"), False),
+        ("description=a=b", ("description",), "a=b"),
+        ("learn.target_kl=", ("learn", "target_kl"), None),
+    ],
+)
+def test_keys_and_value(text: str, keys: tuple[str, ...], value: Any) -> None:
+    found = parse_setting(text)
+    assert found == (keys, value) and type(found[1]) is type(value)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"), [("gamma", "has no value"), ("=3", "has no value"), ("a..b=3", "has no value"), ("a=[", "YAML")]
+)
+def test_what_is_no_setting_is_refused(text: str, words: str) -> None:
+    with pytest.raises(BedplateError, match=words):
+        parse_setting(text)
+
+
+def test_the_example_is_the_callers() -> None:
+    with pytest.raises(BedplateError) as refusal:
+        parse_setting("obstacles", "task.obstacles=[12, 12]")
+    assert "task.obstacles=[12, 12]" in refusal.value.next_step
