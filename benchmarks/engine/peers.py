@@ -114,6 +114,6 @@ def peers(env_id: str) -> list[StableBaselines3 | GymnasiumAsync | EnvPool]:
         StableBaselines3(SubprocVecEnv, env_id, 8),
         StableBaselines3(SubprocVecEnv, env_id, 32),
         GymnasiumAsync(env_id, 8),
-        EnvPool(env_id, 32, 32),
+        EnvPool(env_id, 64, 64),
         EnvPool(env_id, 96, 32),
     ]
