@@ -45,6 +45,7 @@ def rewrite(exported, folder, graph=None, golden=None, **contract):
     golden = dataclasses.replace(golden or bundle.golden, contract=changed)
     model = onnx.load_model_from_string(bundle.policy_onnx)
     del model.metadata_props[:]
+    model.metadata_props.add(key="bedplate.contract_hash", value=changed.hash)
     if graph is not None:
         graph(model.graph)
     files = {POLICY_ONNX: model.SerializeToString(), GOLDEN: golden.to_bytes()}

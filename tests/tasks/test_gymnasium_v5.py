@@ -15,6 +15,7 @@ import pytest
 import torch
 
 from bedplate.envs.vec_env import TaskVecEnv
+from bedplate.sim.library import keep_mujoco_quiet
 from bedplate.tasks import TASKS
 from bedplate.tasks.spec import Event
 
@@ -26,6 +27,8 @@ IDS = {
     "reacher": "Reacher-v5",
     "pusher": "Pusher-v5",
 }
+# Gymnasium's own environments load files that MuJoCo remarks on, in a log file in this folder
+keep_mujoco_quiet()
 TOLERANCE = 1e-6
 NUM_ENVS = 3
 

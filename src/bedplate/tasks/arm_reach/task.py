@@ -112,7 +112,8 @@ def arm_reach(
             f"{worlds.MIN_HEIGHT_M} m above the table and {worlds.MIN_TRAVEL_M} m from the start",
             "obstacle": f"sphere, cylinder or box, half extents {OBSTACLE_HALF_M} m; "
             f"tried across the straight path in {worlds.ACROSS_SHARE:.0%} of the worlds",
-            "proven": "start, goal posture and a two-segment joint path between them are free of collisions",
+            "proven": "start and goal posture are free of collisions; a two-segment joint path between them is, "
+            f"looked at every {worlds.WAY_STEP_RAD} rad with {worlds.WAY_CLEARANCE_M} m kept to table and obstacle",
             "speed": speed,
             "assumed": list(arm.assumed),
         },
