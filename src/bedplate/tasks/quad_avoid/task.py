@@ -83,7 +83,7 @@ def quad_avoid(
         update=arena.update,
         rewards=(
             RewardTerm("progress", _progress, 2.0),
-            RewardTerm("time", lambda state: -torch.ones(state.num_envs), 0.5),
+            RewardTerm("time", lambda state: -torch.ones(state.num_envs), 1.0),
             RewardTerm("closeness", _too_close, 2.0),
             RewardTerm("speed", _too_fast, 2.0),
             RewardTerm("facing", _facing, 0.5),
