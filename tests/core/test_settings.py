@@ -16,7 +16,7 @@ from bedplate.core.settings import parse_setting
         ("seed=3", ("seed",), 3),
         ("task.obstacles=[12, 12]", ("task", "obstacles"), [12, 12]),
         ("task.robot=arm7", ("task", "robot"), "arm7"),
-        ("task.servo=false", ("task", "servo"), False),
+        ("env.randomisation=false", ("env", "randomisation"), False),
         ("description=a=b", ("description",), "a=b"),
         ("learn.target_kl=", ("learn", "target_kl"), None),
     ],

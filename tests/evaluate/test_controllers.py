@@ -45,7 +45,7 @@ class _Ramp:
     def reset(self):
         self.calls = 0
 
-    def act(self, signals):
+    def act(self, signals, sent=None):
         assert signals["x"].shape == (1,)
         self.calls += 1
         return np.array([min(1.0, 0.1 * self.calls)])
@@ -66,7 +66,7 @@ def test_a_batch_and_runtime_policies_of_the_same_law_agree(task):
         def reset(self):
             pass
 
-        def act(self, signals):
+        def act(self, signals, sent=None):
             return 1.0 - 0.1 * signals["x"].astype(np.float64)
 
     batch = run_worlds(task, BatchPolicy(lambda obs: 1.0 - 0.1 * obs), Worlds(40), GuardSettings())

@@ -137,7 +137,7 @@ def test_an_arm_that_we_did_not_write_becomes_a_task(packages: Path, name: str) 
     env.reset()
     episodes = []
     for _ in range(task.episode_steps):
-        step = env.step(torch.zeros(16, 7))
+        step = env.step(task.baseline(env.signals) / torch.tensor(task.action.high))
         assert torch.isfinite(step.obs).all()
         episodes += step.episodes
     assert env.num_diverged == 0

@@ -25,10 +25,12 @@ class Actuation:
 
     Attributes:
         command_filter: called with each command before noise and delay; guards go here, where a robot has its guard.
+        sent: (num_envs, act_dim) float32: what left the guard and the drives' rate limits last.
     """
 
     def __init__(self, task: Task, num_envs: int, disturbed: bool, generator: torch.Generator) -> None:
         self.command_filter: CommandFilter | None = None
+        self.sent = torch.zeros(num_envs, task.act_dim)
         self._task = task
         self._generator = generator
         bounds = task.limits.channels
@@ -48,26 +50,27 @@ class Actuation:
         slew = torch.tensor([bound.rate_per_s * task.control_dt_s for bound in bounds])
         self._slew = slew if (slew < self._high - self._low).any() else None
 
-    def send(self, command: Tensor, last: Tensor) -> Tensor:
+    def send(self, command: Tensor) -> Tensor:
         """What reaches the physics now.
 
         Args:
             command: (num_envs, act_dim) float32 as the policy gave it.
-            last: what reached the physics one control step ago, same shape.
 
         Returns:
             (num_envs, act_dim) float32.
         """
+        # what goes out
         if self.command_filter is not None:
             command = self.command_filter(command)
+        if self._slew is not None:
+            command = torch.maximum(torch.minimum(command, self.sent + self._slew), self.sent - self._slew)
+        self.sent = command
+
+        # what arrives
         if self._noise is not None:
             noisy = command + self._noise * torch.randn(command.shape, generator=self._generator)
             command = torch.maximum(torch.minimum(noisy, self._high), self._low)
-        if self._delay is not None:
-            command = self._delay.push(command)
-        if self._slew is not None:
-            command = torch.maximum(torch.minimum(command, last + self._slew), last - self._slew)
-        return command
+        return command if self._delay is None else self._delay.push(command)
 
     def restart(self, rows: Tensor, signals: Signals, memory: Memory) -> Tensor:
         """Start the worlds `rows` (n,) anew; returns the command (n, act_dim) they stand still under.
@@ -83,6 +86,9 @@ class Actuation:
             still = self._task.action.to_command(zero, signals, memory, self._task.limits)
         else:
             still = torch.tensor(safe.value).repeat(len(rows), 1)
+        # a copy: what was sent may be held as what was commanded
+        self.sent = self.sent.clone()
+        self.sent[rows] = still
         if self._delay is not None:
             self._delay.reset(rows, still)
         return still

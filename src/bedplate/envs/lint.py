@@ -48,9 +48,6 @@ def collect(task: Task, worlds: int, seed: int, solution: Solution | None = None
     for step_index in range(task.episode_steps):
         for name, policy in policies.items():
             action[rows[name]] = policy(step_index, env, rows[name])
-            if name != "solution":
-                measured = {key: value[rows[name]] for key, value in env.signals.items()}
-                action[rows[name]] = task.action.alone(action[rows[name]], measured)
         step = env.step(action)
         largest = torch.maximum(largest, step.reward.abs())
         random_obs.append(step.obs[rows["random"]])

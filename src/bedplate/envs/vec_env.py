@@ -13,9 +13,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from bedplate.bundle.contract import COMMANDED
 from bedplate.core.errors import BedplateError
 from bedplate.envs.actuation import Actuation, CommandFilter
 from bedplate.envs.events import EventSchedule
+from bedplate.envs.observation import finite_observation
 from bedplate.envs.sensing import Sensing
 from bedplate.envs.step import Episode, Step
 from bedplate.sim.batch import BatchEngine
@@ -112,7 +114,13 @@ class TaskVecEnv:
 
     @command_filter.setter
     def command_filter(self, command_filter: CommandFilter | None) -> None:
+        """Put a guard, or None, in the way of the commands."""
         self._actuation.command_filter = command_filter
+
+    @property
+    def sent(self) -> Tensor:
+        """(num_envs, act_dim) float32: the commands that left the guard and the drives' rate limits last."""
+        return self._actuation.sent
 
     @property
     def signals(self) -> dict[str, Tensor]:
@@ -144,7 +152,10 @@ class TaskVecEnv:
 
         # robot side: what reaches the actuators
         state.previous_action, state.action = state.action, action.clamp(-1.0, 1.0)
-        state.previous_command, state.command = state.command, self._actuation.send(command, state.command)
+        state.previous_command, state.command = state.command, self._actuation.send(command)
+        if COMMANDED in self.memory:
+            # as on the robot: deltas start from what was really sent
+            self.memory[COMMANDED] = self._actuation.sent
         task.action.apply(state, state.command)
         self._events.interval(state)
         self.engine.step()
@@ -156,7 +167,7 @@ class TaskVecEnv:
         diverged = self.engine.diverged
         reward = self._reward(diverged)
         terminated, truncated, fired = self._terminations(diverged)
-        obs = self._finite(task.observe(self._sensing.measure(state), self.memory), diverged)
+        obs = finite_observation(task, task.observe(self._sensing.measure(state), self.memory), diverged)
         done = terminated | truncated
         if not done.any():
             return Step(obs, reward, terminated, truncated, NO_IDS, obs[:0])
@@ -172,7 +183,8 @@ class TaskVecEnv:
     def restart(self, ids: np.ndarray) -> Tensor:
         """Start a new episode in the environments `ids` (n,) int64, sorted; returns obs (num_envs, obs_dim) float32."""
         self._reset_worlds(ids)
-        return self._finite(self.task.observe(self.signals, self.memory), torch.zeros(self.num_envs, dtype=torch.bool))
+        obs = self.task.observe(self.signals, self.memory)
+        return finite_observation(self.task, obs, torch.zeros(self.num_envs, dtype=torch.bool))
 
     def close(self) -> None:
         """Release the engine's threads."""
@@ -277,22 +289,3 @@ class TaskVecEnv:
         still = self._actuation.restart(rows, measured, remembered)
         state.command, state.previous_command = state.command.clone(), state.previous_command.clone()
         state.command[rows], state.previous_command[rows] = still, still
-
-    def _finite(self, obs: Tensor, diverged: Tensor) -> Tensor:
-        """Zeros in place of what failed physics left behind.
-
-        Raises:
-            BedplateError: a feature is not finite although the physics is fine; names it.
-        """
-        if math.isfinite(float(obs.sum())):
-            return obs
-        obs = torch.where(diverged[:, None], torch.nan_to_num(obs, 0.0, 0.0, 0.0), obs)
-        broken = (~torch.isfinite(obs)).nonzero()
-        if len(broken):
-            env, column = broken[0].tolist()
-            raise BedplateError(
-                f"feature {self.task.feature_at(column)!r} of environment {env} is {float(obs[env, column])}",
-                "finite features of finite signals",
-                "guard its formula where it divides, takes a root or a logarithm",
-            )
-        return obs

@@ -81,8 +81,8 @@ class RuntimePolicy(Protocol):
         """A new episode begins."""
         ...
 
-    def act(self, signals: dict[str, np.ndarray]) -> np.ndarray:
-        """Named signals in physical units -> command (act_dim,) float64."""
+    def act(self, signals: dict[str, np.ndarray], sent: np.ndarray | None = None) -> np.ndarray:
+        """Named signals in physical units, and the command sent last -> command (act_dim,) float64."""
         ...
 
 
@@ -107,9 +107,9 @@ class PerWorldPolicies:
     def act(self, env: TaskVecEnv, obs: Tensor, running: np.ndarray) -> Tensor:
         """See Controller.act."""
         signals = {name: value.numpy() for name, value in env.signals.items()}
-        command = env.state.command.numpy().copy()
+        sent, command = env.sent.numpy(), env.sent.numpy().copy()
         for i in running.nonzero()[0].tolist():
-            command[i] = self._policies[i].act({name: value[i] for name, value in signals.items()})
+            command[i] = self._policies[i].act({name: value[i] for name, value in signals.items()}, sent[i])
         return to_action(env.task, torch.from_numpy(command), env.signals, env.memory)
 
 

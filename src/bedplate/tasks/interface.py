@@ -151,7 +151,3 @@ class Action:
         bounds = limits.channels
         lowest, highest = torch.tensor([b.low for b in bounds]), torch.tensor([b.high for b in bounds])
         return torch.minimum(torch.maximum(command, lowest), highest)
-
-    def alone(self, action: Tensor, signals: Signals) -> Tensor:
-        """The policy output for which `action` is all that is commanded; differs where a motion of its own is added."""
-        return action

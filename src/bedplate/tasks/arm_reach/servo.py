@@ -1,7 +1,7 @@
 """The classical servo: a damped least-squares step of the tip towards the target, with a detour past the obstacle.
 
-It is the baseline that a policy has to beat, and the motion that the policy corrects. It has no plan: it gets stuck
-where only a larger detour helps, and knows the obstacle only where it bars the tip's straight path.
+It is the baseline that a policy has to beat, and what it would do is one of the policy's features. It has no plan: it
+gets stuck where only a larger detour helps, and knows the obstacle only where it bars the tip's straight path.
 """
 
 from __future__ import annotations
@@ -21,8 +21,6 @@ DAMPING, AXIS_WEIGHT_M, GAIN_HZ = 0.05, 0.3, 4.0
 LIMIT_ROOM_RAD, LEAST_SHARE = 0.3, 0.02
 # farthest that the tip is drawn at once, and the detour; chosen on 200 training worlds
 LEASH_M, DETOUR_MARGIN_M, DETOUR_LIFT_M, BOX_TO_BALL = 0.25, 0.15, 0.05, 0.8
-# nearer than this a correction loses its strength, down to a least share: the last centimetre is the servo's
-NEAR_M, NEAR_RAD, LEAST_AUTHORITY = 0.1, 0.5, 0.1
 
 
 @dataclass(frozen=True)
@@ -55,12 +53,6 @@ class Servo:
         step = self._step(pose, error, turning(pose.axis, axis), signals["joint_position"].double())
         speed = GAIN_HZ * step / _double(self.speed)
         return (speed / speed.abs().amax(dim=1, keepdim=True).clamp(min=1.0)).float()
-
-    def authority(self, pose: Pose, signals: Signals) -> Tensor:
-        """How much of a correction counts at this pose: (n, 1) float32 from LEAST_AUTHORITY at the target to 1."""
-        distance = (signals["target_position"].double() - pose.tip).norm(dim=1, keepdim=True)
-        angle = turning(pose.axis, signals["target_axis"].double()).norm(dim=1, keepdim=True)
-        return torch.maximum(distance / NEAR_M, angle / NEAR_RAD).clamp(LEAST_AUTHORITY, 1.0).float()
 
     def _step(self, pose: Pose, error: Tensor, turn: Tensor, q: Tensor) -> Tensor:
         """Joint step W J^T (J W J^T + d^2 I)^-1 e, with J and e of tip position and, weighted, approach axis.

@@ -9,7 +9,6 @@ import torch
 from bedplate.core.errors import BedplateError
 from bedplate.core.limits import ChannelLimits, Limits, PositionLimit, SafeAction
 from bedplate.tasks.arm_reach import worlds
-from bedplate.tasks.arm_reach.action import CorrectedServo
 from bedplate.tasks.arm_reach.events import Events
 from bedplate.tasks.arm_reach.features import Observer
 from bedplate.tasks.arm_reach.judge import AXIS_TOLERANCE_RAD, HOLD_S, POSITION_TOLERANCE_M, WORLD, Judge
@@ -19,12 +18,10 @@ from bedplate.tasks.arm_reach.servo import Servo
 from bedplate.tasks.arm_reach.worlds import WORLD_VERSION, WorldSampler
 from bedplate.tasks.robots.arm import Arm
 from bedplate.tasks.robots.load import load_arm
-from bedplate.tasks.spec import MemoryTerm, Signal, Task
+from bedplate.tasks.spec import Action, MemoryTerm, Signal, Task
 from bedplate.tasks.state import State
 
 SIM_DT_S, DECIMATION, EPISODE_S = 0.004, 5, 8.0
-# share of the acceleration limit that the policy's own slew uses; the rest is the guard's margin for jitter
-SLEW_SHARE = 0.9
 # how far a measured joint may be past its limit before the guard calls the measurement wrong
 POSITION_MARGIN_RAD, VELOCITY_MARGIN = 0.1, 2.0
 
@@ -33,7 +30,6 @@ def arm_reach(
     robot: str = "arm7",
     end_effector: str = "",
     speed: float = 0.5,
-    servo: bool = True,
     table_height: float = 0.0,
     velocity_limits: Sequence[float] | None = None,
     acceleration_limits: Sequence[float] | None = None,
@@ -47,7 +43,6 @@ def arm_reach(
         robot: MJCF or URDF file of an arm, or a name; "arm7" comes with Bedplate.
         end_effector: site or body at its tip; the z axis is the approach axis.
         speed: share of the velocity limits that commands may use.
-        servo: the policy corrects the classical servo; without it, it commands the joints alone.
         table_height: height of the table top over the arm's base, in metres.
         velocity_limits, acceleration_limits, effort_limits: one number per joint, where the file gives none.
         link_masses: kg, one per moving link to which a URDF gives no mass.
@@ -75,7 +70,7 @@ def arm_reach(
         signals=_signals(arm, chain),
         features=Observer(arm, chain, classical).features(),
         memory=(MemoryTerm("commanded", joints, 0.0, lambda signals, memory, action, command: command),),
-        action=CorrectedServo(
+        action=Action(
             channels=arm.joints,
             kind="velocity",
             unit=("rad/s",) * joints,
@@ -84,8 +79,6 @@ def arm_reach(
             apply=_apply,
             noise_std=0.01,
             delay_s=(0.0, 0.02),
-            servo=classical if servo else None,
-            slew=tuple(SLEW_SHARE * value * SIM_DT_S * DECIMATION for value in arm.acceleration),
         ),
         rewards=judge.rewards(),
         terminations=judge.terminations(),
