@@ -64,7 +64,7 @@ def test_recorded_signals_give_the_same_commands(name, models, tmp_path):
         expected = task.action.to_command(action, signals, env.memory, task.limits).numpy()
         for env_id, policy in enumerate(policies):
             given = {key: value[env_id].numpy() for key, value in signals.items()}
-            error = np.abs(policy.act(given) - expected[env_id]) / half_range
+            error = np.abs(policy.act(given, env.sent[env_id].numpy()) - expected[env_id]) / half_range
             assert error.max() <= PARITY_LIMIT, (name, env_id, error)
         step = env.step(action)
         # a new episode: the policy on the robot starts anew too
