@@ -9,7 +9,6 @@ import pytest
 import torch
 
 from bedplate.cli import app, tasks as tasks_command
-from bedplate.core.errors import BedplateError
 from bedplate.recipes import recipe_names
 from bedplate.tasks import TASKS, make_task
 from bedplate.tasks.spec import RewardTerm
@@ -66,9 +65,9 @@ def test_check_of_a_task_that_pays_for_standing_is_a_no(
     ("argv", "text"),
     [
         (["tasks", "check", "nav_lidr"], "did you mean 'nav_lidar'?"),
-        (["tasks", "check", "nav_lidar", "--set", "obstacels=3"], "obstacles"),
-        (["tasks", "check", "nav_lidar", "--set", "obstacles"], "--set argument=value"),
-        (["tasks", "check", "nav_lidar", "--set", "obstacles=[1"], "not YAML"),
+        (["tasks", "check", "nav_lidar", "--set", "task.obstacels=3"], "obstacles"),
+        (["tasks", "check", "nav_lidar", "--set", "task.obstacles"], "--set key.key=value"),
+        (["tasks", "check", "nav_lidar", "--set", "task.obstacles=[1"], "not YAML"),
         (["tasks", "chekc", "nav_lidar"], "check"),
         (["tasks", "check", "nav_lidar", "--worlds", "0"], "--worlds"),
     ],
@@ -76,12 +75,6 @@ def test_check_of_a_task_that_pays_for_standing_is_a_no(
 def test_bad_input(argv: list[str], text: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert app.run(argv) == 2
     assert text in capsys.readouterr().err
-
-
-def test_arguments_are_read_as_yaml() -> None:
-    assert tasks_command._arguments(["task.a=[1, 2]", "b=x"]) == {"a": [1, 2], "b": "x"}
-    with pytest.raises(BedplateError):
-        tasks_command._arguments(["a b=1"])
 
 
 def test_every_recipe_is_listed(capsys: pytest.CaptureFixture[str]) -> None:

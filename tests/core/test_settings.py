@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from bedplate.core.errors import BedplateError
-from bedplate.core.settings import parse_setting
+from bedplate.core.settings import parse_setting, task_parameters
 
 
 @pytest.mark.parametrize(
@@ -38,3 +38,14 @@ def test_the_example_is_the_callers() -> None:
     with pytest.raises(BedplateError) as refusal:
         parse_setting("obstacles", "task.obstacles=[12, 12]")
     assert "task.obstacles=[12, 12]" in refusal.value.next_step
+
+
+def test_task_parameters_are_read_as_yaml() -> None:
+    assert task_parameters(["task.a=[1, 2]", "task.b=x", "task.c=1e-3"]) == {"a": [1, 2], "b": "x", "c": 0.001}
+
+
+@pytest.mark.parametrize("setting", ["a=1", "learn.gamma=1", "task.a.b=1"])
+def test_a_setting_of_something_else_is_no_task_parameter(setting: str) -> None:
+    with pytest.raises(BedplateError) as error:
+        task_parameters([setting])
+    assert "task.KEY=VALUE" in error.value.expected

@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bedplate.cli import render
-from bedplate.core.errors import BedplateError
 
 if TYPE_CHECKING:
     from bedplate.tasks.spec import Task
 
 # shown to somebody whose setting is refused
-EXAMPLE = "'task.obstacles=[12, 12]'"
 
 
 def robot(
@@ -81,16 +79,10 @@ def robot(
 
 def _build(name: str, settings: list[str]) -> Task:
     """The task `name` with the arguments of `--set task.KEY=VALUE`."""
-    from bedplate.core.settings import parse_setting
+    from bedplate.core.settings import task_parameters
     from bedplate.tasks import make_task
 
-    params: dict[str, Any] = {}
-    for setting in settings:
-        keys, value = parse_setting(setting, EXAMPLE)
-        if len(keys) != 2 or keys[0] != "task":
-            raise BedplateError(f"--set {setting!r}", "task.KEY=VALUE", f"such as --set {EXAMPLE}")
-        params[keys[1]] = value
-    return make_task(name, params)
+    return make_task(name, task_parameters(settings))
 
 
 def _show(summary: dict[str, Any], as_json: bool) -> None:

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
-import yaml
 from rich.text import Text
 
 from bedplate.cli import render
 from bedplate.core.check import Finding, Status, to_json, verdict
 from bedplate.core.errors import BedplateError, GateFailed
+from bedplate.core.settings import task_parameters
 
 COLOURS = {Status.PASS: "green", Status.WARN: "yellow", Status.FAIL: "bold red", Status.CRASH: "bold magenta"}
 
@@ -40,7 +40,7 @@ def listing(
 def check(
     task: Annotated[str, typer.Argument(metavar="ID", help="a task's name, or package.module:function")],
     set_: Annotated[
-        list[str] | None, typer.Option("--set", help="a factory argument, such as obstacles=[4, 8]")
+        list[str] | None, typer.Option("--set", help="a factory argument, such as task.obstacles=[4, 8]")
     ] = None,
     worlds: Annotated[int, typer.Option(min=1, help="worlds each simple policy plays")] = 24,
     seed: Annotated[int, typer.Option(min=0, help="seed of the worlds")] = 0,
@@ -55,7 +55,7 @@ def check(
     from bedplate.envs.lint import lint_task
     from bedplate.tasks import make_task
 
-    subject = make_task(task, _arguments(set_ or []))
+    subject = make_task(task, task_parameters(set_ or []))
     findings = lint_task(subject, worlds=worlds, seed=seed)
     if as_json:
         render.show_json({"task": subject.id, **to_json(findings)})
@@ -77,20 +77,6 @@ def show_findings(title: str, findings: Sequence[Finding]) -> None:
             continue
         for source, text in finding.evidence:
             render.out.print(Text(f"{finding.code}  {source}: {text}"), soft_wrap=True)
-
-
-def _arguments(texts: Sequence[str]) -> dict[str, Any]:
-    """Factory arguments from "key=value", the values in YAML."""
-    arguments = {}
-    for text in texts:
-        key, equals, value = text.removeprefix("task.").partition("=")
-        if not equals or not key.isidentifier():
-            raise BedplateError(f"--set {text!r}", "--set argument=value", "such as --set obstacles=[4, 8]")
-        try:
-            arguments[key] = yaml.safe_load(value)
-        except yaml.YAMLError as error:
-            raise BedplateError(f"--set {text!r}: the value is not YAML", "a number, a word, or [a, b]") from error
-    return arguments
 
 
 def _coloured(status: Status) -> Text:

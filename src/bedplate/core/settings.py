@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import yaml
 
 from bedplate.core.errors import BedplateError
+
+TASK_EXAMPLE = "'task.obstacles=[12, 12]'"
 
 
 def parse_setting(text: str, example: str = "learn.gamma=0.98") -> tuple[tuple[str, ...], Any]:
@@ -29,6 +32,21 @@ def parse_setting(text: str, example: str = "learn.gamma=0.98") -> tuple[tuple[s
         raise BedplateError(f"--set {text!r}: the value is not YAML", "a number, a word, or [a, b]") from error
     # YAML 1.1 reads 1e-3 as a word
     return keys, _number(value) if isinstance(value, str) else value
+
+
+def task_parameters(settings: Iterable[str]) -> dict[str, Any]:
+    """Arguments of a task's factory from settings such as "task.obstacles=[24, 40]".
+
+    Raises:
+        BedplateError: a setting is not of the form task.KEY=VALUE.
+    """
+    params: dict[str, Any] = {}
+    for setting in settings:
+        keys, value = parse_setting(setting, TASK_EXAMPLE)
+        if len(keys) != 2 or keys[0] != "task":
+            raise BedplateError(f"--set {setting!r}", "task.KEY=VALUE", f"such as --set {TASK_EXAMPLE}")
+        params[keys[1]] = value
+    return params
 
 
 def _number(text: str) -> float | str:
