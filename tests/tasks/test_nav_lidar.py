@@ -75,7 +75,7 @@ def test_touching_an_obstacle_ends_the_episode_as_a_collision(quiet_env):
     assert not step.truncated[0]
     episode = step.episodes[0]
     assert (episode.reason, episode.success) == ("collision", False)
-    assert episode.reward_terms["collision"] == -10.0
+    assert episode.reward_terms["collision"] == -20.0
 
 
 def test_reaching_the_goal_ends_the_episode_as_a_success(quiet_env):

@@ -180,10 +180,10 @@ def nav_lidar(
         rewards=(
             RewardTerm("progress", terms.progress, 1.5),
             RewardTerm("time", lambda state: -torch.ones(state.num_envs), 0.3),
-            RewardTerm("closeness", terms.too_close, 1.0),
+            RewardTerm("closeness", terms.too_close, 2.0),
             RewardTerm("smoothness", terms.roughness, 0.2),
             RewardTerm("success", terms.reached_goal, 10.0, event=True),
-            RewardTerm("collision", lambda state: -terms.collided(state).double(), 10.0, event=True),
+            RewardTerm("collision", lambda state: -terms.collided(state).double(), 20.0, event=True),
         ),
         terminations=(
             Termination("success", terms.reached_goal),

@@ -78,8 +78,8 @@ def progress(state: State) -> Tensor:
 
 
 def too_close(state: State) -> Tensor:
-    """Minus one at contact, fading within 0.1 m."""
-    return -torch.exp(-state.world["gap"][:, 0].clamp(min=0.0) / 0.08)
+    """Minus one at contact, a third of it 0.12 m away."""
+    return -torch.exp(-state.world["gap"][:, 0].clamp(min=0.0) / 0.12)
 
 
 def roughness(state: State) -> Tensor:
