@@ -5,16 +5,13 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from bedplate.tasks.gymnasium_v5 import models, running
-from bedplate.tasks.spec import Feature, RewardTerm, State, Task, Termination
+from bedplate.tasks.gymnasium_v5.planar import planar_runner
+from bedplate.tasks.spec import State, Task
 
 JOINTS = ("thigh_joint", "leg_joint", "foot_joint")
-CONTROL_DT_S = 0.008
-EPISODE_STEPS = 1000
 MIN_HEIGHT_M = 0.7
 MAX_PITCH_RAD = 0.2
 MAX_STATE = 100.0
-MAX_VELOCITY = 10.0
 
 
 def hopper(forward_weight: float = 1.0, control_weight: float = 1e-3, reset_noise: float = 5e-3) -> Task:
@@ -25,40 +22,15 @@ def hopper(forward_weight: float = 1.0, control_weight: float = 1e-3, reset_nois
         control_weight: cost per squared command and step.
         reset_noise: scale of the noise on the first position and velocity.
     """
-    action, limits = models.torques(JOINTS, 1.0, CONTROL_DT_S)
-    return Task(
-        id="hopper",
-        description="Gymnasium Hopper-v5: a planar one-legged hopper",
-        model=lambda: models.load("hopper.xml"),
-        sim_dt_s=0.002,
-        decimation=4,
-        episode_length_s=EPISODE_STEPS * CONTROL_DT_S,
-        signals=(
-            models.joint_position(("rootz", "rooty", *JOINTS), first=1),
-            models.joint_velocity(("rootx", "rootz", "rooty", *JOINTS)),
-        ),
-        features=(
-            Feature("position", 5, lambda signals, memory: signals["joint_position"]),
-            Feature(
-                "velocity", 6, lambda signals, memory: signals["joint_velocity"].clamp(-MAX_VELOCITY, MAX_VELOCITY)
-            ),
-        ),
-        action=action,
-        limits=limits,
-        current_fields=False,
-        world=running.WORLD,
-        update=running.track(lambda state: state.qpos[:, 0], is_up),
-        rewards=(
-            RewardTerm("forward", running.forward_speed, forward_weight, event=True),
-            RewardTerm("healthy", running.healthy, 1.0, event=True),
-            RewardTerm("control", models.control_cost, control_weight, event=True),
-        ),
-        terminations=(Termination("fell", running.fell),),
-        events=(running.noisy_start(reset_noise, "uniform"),),
-        success=running.still_up(EPISODE_STEPS),
-        metrics={"distance_m": running.distance_m},
-        tracked="torso",
-        difficulty={"world": "a flat floor, the same in every episode"},
+    return planar_runner(
+        "hopper",
+        "Gymnasium Hopper-v5: a planar one-legged hopper",
+        "hopper.xml",
+        JOINTS,
+        is_up,
+        forward_weight,
+        control_weight,
+        reset_noise,
     )
 
 

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from bedplate.tasks.nav_lidar.arena import RADIUS_M
-from bedplate.tasks.nav_lidar.terms import LIDAR_M, SPEED_M_S, TURN_RAD_S
+from bedplate.tasks.nav_lidar.terms import LIDAR_M, SPEED_M_S, TURN_RAD_S, goal_offset
 from bedplate.tasks.spec import Signals
 
 FORWARD = 6
@@ -51,7 +51,7 @@ class DynamicWindow:
     def __call__(self, signals: Signals) -> Tensor:
         """(num_envs, 2) float32 command in m/s and rad/s."""
         points = _returns(signals["scan"])
-        goal = _goal_in_body(signals)
+        goal = torch.stack(goal_offset(signals), dim=1)
         forward, turn = _grid()
         x, y, yaw = _arcs(forward, turn, self.horizon_s)
 
@@ -105,9 +105,3 @@ def _returns(scan: Tensor) -> Tensor:
     angle = torch.arange(scan.shape[1]) * (2 * math.pi / scan.shape[1]) - math.pi
     distance = torch.where(scan >= LIDAR_M - 0.02, torch.full_like(scan, 100.0), scan)
     return torch.stack([distance * torch.cos(angle), distance * torch.sin(angle)], dim=2)
-
-
-def _goal_in_body(signals: Signals) -> Tensor:
-    offset = signals["goal"] - signals["position"]
-    cos, sin = torch.cos(signals["heading"][:, 0]), torch.sin(signals["heading"][:, 0])
-    return torch.stack([offset[:, 0] * cos + offset[:, 1] * sin, offset[:, 1] * cos - offset[:, 0] * sin], dim=1)

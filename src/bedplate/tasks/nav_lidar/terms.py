@@ -49,12 +49,16 @@ def closeness(signals: Signals, memory: Memory) -> Tensor:
     return torch.exp((RADIUS_M - signals["scan"]) / 0.4)
 
 
-def goal_in_body(signals: Signals, memory: Memory) -> Tensor:
-    """(num_envs, 4) direction of the goal as a unit vector in the body frame, and its distance on two scales."""
+def goal_offset(signals: Signals) -> tuple[Tensor, Tensor]:
+    """How far the goal is ahead and to the left of the robot, in metres; (num_envs,) each."""
     offset = signals["goal"] - signals["position"]
     cos, sin = torch.cos(signals["heading"][:, 0]), torch.sin(signals["heading"][:, 0])
-    ahead = offset[:, 0] * cos + offset[:, 1] * sin
-    left = offset[:, 1] * cos - offset[:, 0] * sin
+    return offset[:, 0] * cos + offset[:, 1] * sin, offset[:, 1] * cos - offset[:, 0] * sin
+
+
+def goal_in_body(signals: Signals, memory: Memory) -> Tensor:
+    """(num_envs, 4) direction of the goal as a unit vector in the body frame, and its distance on two scales."""
+    ahead, left = goal_offset(signals)
     distance = torch.sqrt(ahead * ahead + left * left + 1e-6)
     near = torch.clamp(distance, max=LIDAR_M) / LIDAR_M
     return torch.stack([ahead / distance, left / distance, near, distance / 10.0], dim=1)
