@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 import shlex
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
@@ -201,6 +202,26 @@ def test_every_command_has_a_page_that_names_its_options_and_no_others(name: str
 
 def test_there_is_no_page_of_a_command_that_does_not_exist() -> None:
     assert sorted(path.stem for path in COMMAND_PAGES.glob("*.md")) == sorted(app.COMMANDS)
+
+
+def described(text: str) -> set[str]:
+    """Names in backticks in the first cells of a page's tables."""
+    rows = [line for line in text.splitlines() if line.startswith("| `")]
+    return {name for row in rows for name in re.findall(r"`([^`]+)`", row.split(" | ")[0])}
+
+
+def test_every_field_and_every_end_of_serve_json_is_described() -> None:
+    from bedplate.runtime.telemetry import ServeReport
+    from bedplate.runtime.writer import End
+
+    section = text_of(COMMAND_PAGES / "serve.md").split("## serve.json")[1]
+    assert described(section) == {field.name for field in dataclasses.fields(ServeReport)}
+    ends = next(line for line in section.splitlines() if line.startswith("| `end`"))
+    assert [end for end in ("interrupted", *get_args(End)) if f"`{end}`" not in ends] == []
+
+
+def test_a_field_that_is_not_described_is_found() -> None:
+    assert described("| `ticks`, `seconds` | all `of` them |\ntext `faults`\n") == {"ticks", "seconds"}
 
 
 def test_the_python_example_of_the_readme_works(

@@ -24,7 +24,8 @@ def result(passed: bool = True, faults: list[dict[str, Any]] | None = None) -> D
         "rate_hz": 20.0,
         "control_dt_s": 0.05,
         "deadline_misses": 0,
-        "ticks": 200,
+        "ticks": 210,
+        "driven_ticks": 200,
     }
     guarded = SimpleNamespace(success="97 %", collisions="1 %", time_outs="2 %", guard=SimpleNamespace(clamp_rate=0.01))
     evaluation = SimpleNamespace(guarded=guarded, baseline=None, task=SimpleNamespace(description="a cart"))
@@ -50,6 +51,8 @@ def test_a_good_demo_ends_with_0(ends_with, capsys):
     rows = dict(closing_rows(result()))
     assert rows["verification of the bundle"] == "passed"
     assert rows["guard on the robot"] == "3 interventions, 0 faults"
+    # what was sent before and after the drive is no part of it
+    assert rows["loop rate"] == "20.00 Hz of 20 Hz" and rows["deadline misses"] == "0 of 200"
     assert "warning" not in capsys.readouterr().err
 
 

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from bedplate.bundle.contract import GuardSettings
-from bedplate.evaluate.controllers import BaselinePolicy, BatchPolicy, PerWorldPolicies, to_action
+from bedplate.evaluate.controllers import BaselinePolicy, BatchPolicy, PerWorldPolicies
 from bedplate.evaluate.rollouts import Worlds, run_worlds
 from bedplate.tasks.spec import Action
 
@@ -22,12 +22,12 @@ def test_to_action_is_to_command_backwards(task, relative_to):
     wanted = torch.linspace(-1, 1, 21)[:, None]
     signals, memory = {"x": torch.full((21, 1), 0.1)}, {"commanded": torch.full((21, 1), -0.2)}
     command = action.to_command(wanted, signals, memory, task.limits)
-    assert torch.allclose(to_action(moved, command, signals, memory), wanted, atol=1e-6)
+    assert torch.allclose(moved.action.to_action(command, signals, memory), wanted, atol=1e-6)
 
 
 def test_commands_beyond_the_range_become_its_ends(task):
     signals, memory = {"x": torch.zeros(2, 1)}, {}
-    assert to_action(task, torch.tensor([[9.0], [-9.0]]), signals, memory).tolist() == [[1.0], [-1.0]]
+    assert task.action.to_action(torch.tensor([[9.0], [-9.0]]), signals, memory).tolist() == [[1.0], [-1.0]]
 
 
 def test_a_baseline_drives_at_its_own_speed(task):

@@ -179,3 +179,21 @@ def test_a_diverged_policy_ends_training_with_advice(tmp_path):
         _train(
             tmp_path / "run", _config(total_steps=20_000, learning_rate=1e6, learning_rate_final=1e6, max_grad_norm=1e9)
         )
+
+
+def test_a_policy_imitates_the_classical_controller_before_ppo_takes_over(tmp_path):
+    _train(tmp_path / "run", _config(total_steps=4096, imitate_steps=3072))
+    lines = [json.loads(line) for line in (tmp_path / "run" / METRICS).read_text().splitlines()]
+    imitated = [line["train/imitation_loss"] for line in lines if "train/imitation_loss" in line]
+    assert imitated[-1] < 0.3 * imitated[0]
+    # a rollout is 256 steps: the last one of imitation is logged with the first one after it
+    assert {line["step"] for line in lines if "train/imitation_loss" in line} == set(range(512, 3072 + 257, 256))
+    assert all(("train/approx_kl" in line) == (line["step"] > 3072 + 256) for line in lines)
+
+
+def test_imitation_needs_a_classical_controller(tmp_path):
+    config = _config(imitate_steps=512)
+    config = config.model_copy(update={"task": config.task.model_copy(update={"name": "half_cheetah"})})
+    with pytest.raises(BedplateError, match="no classical controller to imitate"):
+        _train(tmp_path / "run", config)
+    assert not (tmp_path / "run").exists()

@@ -244,6 +244,30 @@ def test_faults_are_listed_and_counted(make_run, values):
     assert "the scan is 400 ms old" in page.text
 
 
+TROUBLES = {
+    "held_back": (12, "Periods with nothing sent 12: no fresh measured position"),
+    "late_latency": ({"n": 300, "p50_us": 55000.0, "p99_us": 61000.0}, "300: p50 55.00 ms, p99 61.00 ms"),
+    "last_rejection": ("goal is 99.0", "Last state that was refused goal is 99.0"),
+    "refused_frames": ({"checksum": 3}, "Frames of the robot not used checksum 3"),
+    "end": ("policy_too_slow", "policy too slow: every answer came after its deadline"),
+    "rate_hz": (0.0, "Loop rate not measured"),
+}
+
+
+@pytest.mark.parametrize("name", TROUBLES)
+def test_a_trouble_of_the_loop_is_shown_when_there_was_one(make_run, values, name):
+    value, expected = TROUBLES[name]
+    assert expected not in _page(make_run(values)).text
+    values["serve.json"][name] = value
+    assert expected in _page(make_run(values)).text
+
+
+def test_the_loop_says_nothing_of_troubles_that_it_had_not(make_run, values):
+    text = _page(make_run(values)).text
+    for label in ("nothing sent", "too late", "was refused", "not used"):
+        assert label not in text
+
+
 @pytest.mark.parametrize("name", ["nothing", "empty"])
 def test_what_is_no_run_is_refused(tmp_path, name):
     (tmp_path / "empty").mkdir()

@@ -72,6 +72,21 @@ def test_stale_state(world: Any) -> None:
     assert decision.command[0] < 0.5
 
 
+@pytest.mark.parametrize("rate_hz", [0.1, 1000.0])
+def test_the_age_of_a_signal_is_enforced_and_its_rate_is_information(
+    make_world: Any, contract_with: Callable[..., Contract], rate_hz: float
+) -> None:
+    contract = contract_with()
+    signals = tuple(signal.model_copy(update={"rate_hz": rate_hz}) for signal in contract.signals)
+    stated = contract.model_copy(update={"signals": signals})
+    # the two sides must state the same rate, and no rule looks at it
+    assert stated.hash != contract.hash
+    world = make_world(stated)
+    world.run_in([0.5, 0.5])
+    assert world.tick([0.5, 0.5], state_age_s=0.059).rules == ()
+    assert "stale_state" in world.tick([0.5, 0.5], state_age_s=0.061).rules
+
+
 def test_stale_state_of_one_signal_alone(world: Any) -> None:
     world.run_in([0.5, 0.5])
     assert world.tick([0.5, 0.5], state_age_s=[0.09, 0.09, 0.05]).fault is None

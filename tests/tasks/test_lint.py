@@ -11,10 +11,12 @@ import pytest
 import torch
 from torch import Tensor
 
-from bedplate.core.check import Finding, Status
+from bedplate.core.check import Finding, Status, run_checks
 from bedplate.core.limits import ChannelLimits, Limits, SafeAction
-from bedplate.envs.lint import lint_task
-from bedplate.tasks.lint import CHECKS
+from bedplate.envs.lint import collect, lint_task
+from bedplate.tasks import make_task
+from bedplate.tasks.lint import CHECKS, Play
+from bedplate.tasks.quad_avoid import quad_avoid
 from bedplate.tasks.spec import Action, Event, Feature, RewardTerm, Signal, Task, Termination
 from bedplate.tasks.state import State
 
@@ -109,6 +111,15 @@ def _with_reward(name: str, func: Callable[[State], Tensor], weight: float) -> T
     return _cart(rewards=(*_cart().rewards, RewardTerm(name, func, weight)))
 
 
+def _nowhere(**changes: object) -> Task:
+    """The cart with a goal that no policy reaches."""
+
+    def never(state: State) -> Tensor:
+        return torch.zeros(state.num_envs, dtype=torch.bool)
+
+    return _cart(success=never, terminations=(Termination("success", never),), **changes)
+
+
 def test_a_sound_task_passes_every_rule() -> None:
     findings = lint_task(_cart(), worlds=12, solution=_solve)
     assert [f.code for f in findings] == [check.code for check in CHECKS]
@@ -182,12 +193,8 @@ def test_success_without_skill_is_found() -> None:
 
 
 def test_a_goal_out_of_reach_is_found_with_a_solution_and_untold_without() -> None:
-    def nowhere(state: State) -> Tensor:
-        return torch.zeros(state.num_envs, dtype=torch.bool)
-
-    bad = _cart(success=nowhere, terminations=(Termination("success", nowhere),))
-    assert _finding(bad, "TASK-SUCCESS").status is Status.SKIP
-    assert _finding(bad, "TASK-SUCCESS", solution=_solve).status is Status.FAIL
+    assert _finding(_nowhere(), "TASK-SUCCESS").status is Status.SKIP
+    assert _finding(_nowhere(), "TASK-SUCCESS", solution=_solve).status is Status.FAIL
 
 
 def test_a_constant_feature_is_found() -> None:
@@ -206,8 +213,47 @@ def test_an_action_range_that_does_not_fit_the_limits_is_found(low: float, high:
     assert finding.summary.startswith("x ")
 
 
-def test_quad_avoid_has_no_failing_rule() -> None:
-    from bedplate.tasks.quad_avoid import quad_avoid
+def test_a_classical_controller_settles_whether_the_goal_can_be_reached() -> None:
+    driven = _cart(baseline=lambda signals: _solve(signals, {}))
+    finding = _finding(driven, "TASK-SUCCESS")
+    assert finding.status is Status.PASS and "baseline in 12 of 12" in finding.summary
+    # one that fails is no proof of the contrary
+    finding = _finding(_nowhere(baseline=driven.baseline), "TASK-SUCCESS")
+    assert finding.status is Status.SKIP and "nor the baseline" in finding.summary
 
+
+@pytest.mark.parametrize("seed", range(6))
+def test_half_cheetah_does_not_pay_for_standing_whatever_the_seed(seed: int) -> None:
+    cheetah = dataclasses.replace(make_task("half_cheetah", {}), episode_length_s=5.0)
+    facts = collect(cheetah, 24, seed)
+    assert abs(facts["plays"]["standing"].returns.mean()) < 1.0
+    assert {finding.code: finding.status for finding in run_checks(CHECKS[:1], facts)} == {"TASK-STANDING": Status.PASS}
+    # the same task with pay for every second in which the robot is alive
+    alive = RewardTerm("alive", lambda state: torch.ones(state.num_envs), 0.1)
+    paying = dataclasses.replace(cheetah, rewards=(*cheetah.rewards, alive))
+    (finding,) = run_checks(CHECKS[:1], collect(paying, 24, seed))
+    assert finding.status is Status.FAIL and "'alive'" in finding.summary
+
+
+@pytest.mark.parametrize(("mean", "status"), [(-3.0, Status.PASS), (0.9, Status.PASS), (1.1, Status.FAIL)])
+def test_a_return_counts_as_pay_above_one_per_cent_of_the_largest_term(mean: float, status: Status) -> None:
+    def play(policy: str, drift: float, cost: float) -> Play:
+        sums = {"drift": np.full(4, drift), "cost": np.full(4, cost)}
+        return Play(policy, np.full(4, drift + cost), sums, np.full(4, 50), 0, 1.0)
+
+    # the cost moves 100 per episode in the mean of both plays
+    plays = {"standing": play("standing", mean, 0.0), "random": play("random", 0.0, -200.0)}
+    (finding,) = run_checks(CHECKS[:1], {"plays": plays})
+    assert finding.status is status
+
+
+def test_without_any_scale_the_smallest_return_is_pay() -> None:
+    sums = {"success": np.array([0.0, 0.0, 0.0, 1.0])}
+    lucky = Play("standing", sums["success"], sums, np.full(4, 50), 1, 1.0)
+    (finding,) = run_checks(CHECKS[:1], {"plays": {"standing": lucky}})
+    assert finding.status is Status.FAIL and "'success'" in finding.summary
+
+
+def test_quad_avoid_passes_every_rule() -> None:
     findings = lint_task(quad_avoid(), worlds=8)
-    assert [f"{f.code}: {f.summary}" for f in findings if f.status in (Status.FAIL, Status.WARN, Status.CRASH)] == []
+    assert {f.code: f.summary for f in findings if f.status is not Status.PASS} == {}

@@ -228,42 +228,6 @@ def test_worlds_depend_on_their_id_alone() -> None:
     one.close(), many.close()
 
 
-def _straight(signals: dict[str, torch.Tensor]) -> torch.Tensor:
-    """A velocity controller that flies straight at the goal at 1 m/s."""
-    gravity, goal = signals["gravity"], signals["goal"]
-    wanted = goal / goal.norm(dim=1, keepdim=True)
-    pull = 2.0 * (wanted - signals["velocity"])
-    pitch = 6 * ((pull[:, 0] / 9.81).clamp(-0.3, 0.3) - gravity[:, 0])
-    roll = 6 * ((-pull[:, 1] / 9.81).clamp(-0.3, 0.3) + gravity[:, 1])
-    thrust = (pull[:, 2].clamp(-2, 2) + 9.81) * flight.MASS_KG
-    command = torch.stack([thrust, roll, pitch, torch.zeros_like(roll)], dim=1)
-    low = torch.tensor([flight.THRUST_N[0], -4.0, -4.0, -3.0])
-    high = torch.tensor([flight.THRUST_N[1], 4.0, 4.0, 3.0])
-    return (2 * (command - low) / (high - low) - 1).clamp(-1, 1)
-
-
-def _fly_straight(count: int, **params: object) -> list[bool]:
-    env = TaskVecEnv(quad_avoid(**params), count, split="evaluation", randomisation=False)  # type: ignore[arg-type]
-    env.reset()
-    first: dict[int, bool] = {}
-    for _ in range(env.task.episode_steps):
-        for episode in env.step(_straight(env.signals)).episodes:
-            first.setdefault(episode.env_id, episode.success)
-        if len(first) == count:
-            break
-    env.close()
-    return list(first.values())
-
-
-def test_straight_flight_fails_in_most_worlds(full: bool) -> None:
-    count = 500 if full else 60
-    done = _fly_straight(count)
-    assert len(done) == count
-    assert np.mean(done) <= 0.30
-    # the same controller flies well where nothing is in the way, so it is the pillars that stop it
-    assert np.mean(_fly_straight(12, pillars=(1, 1), keep_open=1.0)) >= 0.8
-
-
 def test_bad_parameters_are_refused_in_words() -> None:
     with pytest.raises(BedplateError, match="num_rays is 8"):
         quad_avoid(num_rays=8)

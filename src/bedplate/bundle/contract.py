@@ -24,7 +24,19 @@ class _Frozen(BaseModel):
 
 
 class SignalContract(_Frozen):
-    """One input of policy.onnx, float32 (1, size)."""
+    """One input of policy.onnx, float32 (1, size).
+
+    Attributes:
+        name: of the graph's input.
+        components: one name per element.
+        unit: of every element; "1" for pure numbers.
+        frame: that the numbers are expressed in; "" when they have none.
+        low, high: bounds outside which the guard refuses a measurement.
+        max_age_s: age above which the guard refuses a measurement. How often one arrives is not judged: whatever its
+            rate, a signal that stops is noticed by this age.
+        rate_hz: how often the robot side is meant to measure it. Information for whoever writes the robot side: both
+            sides must state the same number, and nothing enforces it; `max_age_s` is what is enforced.
+    """
 
     name: str
     components: tuple[str, ...]

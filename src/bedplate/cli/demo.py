@@ -194,7 +194,7 @@ def closing_rows(result: DemoResult) -> list[tuple[str, Any]]:
         ("verification of the bundle", _verdict(result.verification)),
         ("parity error of the bundle", f"{result.verification.parity.max_error:.2g}"),
         ("loop rate", f"{served['rate_hz']:.2f} Hz of {1.0 / served['control_dt_s']:g} Hz"),
-        ("deadline misses", f"{served['deadline_misses']} of {served['ticks']}"),
+        ("deadline misses", f"{served['deadline_misses']} of {served['driven_ticks']}"),
         ("guard in the evaluation", f"changed {clamp:.1%} of the commands"),
         ("guard on the robot", f"{trips} interventions, {_faults(served)}"),
         ("time of the whole demo", f"{result.seconds:.0f} s"),

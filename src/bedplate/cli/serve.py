@@ -74,8 +74,14 @@ def serve(
 def _show(result: ServeReport) -> None:
     latency, period_us = result.latency, result.control_dt_s * 1e6
     interventions = ", ".join(f"{rule} {count}" for rule, count in result.interventions.items() if count)
+    rate = f"{result.rate_hz:.2f} Hz of {1.0 / result.control_dt_s:g} Hz"
     rows = [
-        ("commands", f"{result.ticks} in {result.seconds:.1f} s, {result.rate_hz:.1f} Hz"),
+        (
+            "commands",
+            f"{result.ticks} in {result.seconds:.1f} s: {result.waiting_ticks} before the policy's first answer, "
+            f"{result.driven_ticks} driven, {result.rest_ticks} to come to rest",
+        ),
+        ("loop rate", rate if result.rate_hz else "not measured: fewer than two driven commands"),
         (
             "state to command",
             f"p50 {latency.p50_us:.0f} us, p99 {latency.p99_us:.0f} us, p99.9 {latency.p99_9_us:.0f} us "

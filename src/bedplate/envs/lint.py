@@ -26,10 +26,10 @@ def lint_task(task: Task, worlds: int = 24, seed: int = 0, solution: Solution | 
     """Prove what can be proven about `task`, with one episode of each simple policy in each of `worlds` worlds.
 
     Args:
-        task: any task.
+        task: any task; its classical controller plays too, if it has one.
         worlds: worlds per policy.
         seed: of the worlds and of the random policies.
-        solution: a policy that is known to reach the goal; without it, reachability may stay untold.
+        solution: a policy that is known to reach the goal; with neither, reachability may stay untold.
     """
     return run_checks(CHECKS, collect(task, worlds, seed, solution))
 
@@ -95,14 +95,26 @@ def _policies(task: Task, worlds: int, rng: np.random.Generator, solution: Solut
         "circling": lambda step, env, rows: constant,
         "random": lambda step, env, rows: torch.from_numpy(rng.uniform(-1, 1, shape)).float(),
     }
+    if task.baseline is not None:
+        policies["baseline"] = _seeing(_classical(task))
     if solution is not None:
-
-        def solve(step: int, env: TaskVecEnv, rows: slice) -> Tensor:
-            signals = {name: value[rows] for name, value in env.signals.items()}
-            return solution(signals, {name: value[rows] for name, value in env.memory.items()})
-
-        policies["solution"] = solve
+        policies["solution"] = _seeing(solution)
     return policies
+
+
+def _seeing(solution: Solution) -> Policy:
+    def policy(step: int, env: TaskVecEnv, rows: slice) -> Tensor:
+        signals = {name: value[rows] for name, value in env.signals.items()}
+        return solution(signals, {name: value[rows] for name, value in env.memory.items()})
+
+    return policy
+
+
+def _classical(task: Task) -> Solution:
+    """The task's classical controller, which gives physical commands, as a policy."""
+    baseline = task.baseline
+    assert baseline is not None, "a task without a classical controller"
+    return lambda signals, memory: task.action.to_action(baseline(signals), signals, memory)
 
 
 def _standing(task: Task) -> Tensor:

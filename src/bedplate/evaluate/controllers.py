@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from bedplate.envs.vec_env import TaskVecEnv
-from bedplate.tasks.spec import Memory, Signals, Task
+from bedplate.tasks.spec import Signals
 
 Baseline = Callable[[Signals], Tensor]
 """Measured signals -> physical command (num_envs, act_dim)."""
@@ -71,7 +71,7 @@ class BaselinePolicy:
         rows = torch.from_numpy(running.nonzero()[0])
         command = env.state.command.clone()
         command[rows] = self._baseline({name: value[rows] for name, value in env.signals.items()}).to(command.dtype)
-        return to_action(env.task, command, env.signals, env.memory)
+        return env.task.action.to_action(command, env.signals, env.memory)
 
 
 class RuntimePolicy(Protocol):
@@ -110,25 +110,5 @@ class PerWorldPolicies:
         sent, command = env.sent.numpy(), env.sent.numpy().copy()
         for i in running.nonzero()[0].tolist():
             command[i] = self._policies[i].act({name: value[i] for name, value in signals.items()}, sent[i])
-        return to_action(env.task, torch.from_numpy(command), env.signals, env.memory)
+        return env.task.action.to_action(torch.from_numpy(command), env.signals, env.memory)
 
-
-def to_action(task: Task, command: Tensor, signals: Signals, memory: Memory) -> Tensor:
-    """The policy output whose command is `command`: Action.to_command backwards.
-
-    Args:
-        task: whose action it is.
-        command: (num_envs, act_dim) in the channels' units.
-        signals, memory: of this control step.
-
-    Returns:
-        (num_envs, act_dim) float32, clipped to [-1, 1].
-    """
-    action = task.action
-    low, high = torch.tensor(action.low), torch.tensor(action.high)
-    offset = command - (low + high) / 2
-    if action.relative_to == "measured":
-        offset = offset - signals[action.signal]
-    elif action.relative_to == "commanded":
-        offset = offset - memory["commanded"]
-    return (offset / ((high - low) / 2)).clamp(-1.0, 1.0).to(torch.float32)

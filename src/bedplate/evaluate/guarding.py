@@ -1,4 +1,11 @@
-"""One guard per world in the loop, and how often they acted."""
+"""One guard per world in the loop, and how often they acted.
+
+The guards judge what a command is: finite, within its bounds, slow enough; and what was measured: within its bounds.
+They do not judge how old it is. Every state and every command is stamped with the time of its control step, though
+the environment delays signals: such a delay lies between the world and the sensor's reading, where a robot's own
+stamps would not show it either. So `stale_state`, `stale_action` and `deadline` never act in an evaluation, and it
+proves nothing about them; `bedplate serve` with `bedplate robot`, and the tests of the runtime, exercise them.
+"""
 
 from __future__ import annotations
 
@@ -25,6 +32,7 @@ class GuardUse:
         by_rule: rule -> ticks in which it acted.
         by_channel: command channel -> ticks in which the guard changed it.
         safe_ticks: ticks under a latched fault, that is under the safe action.
+        held_back: ticks in which nothing was sent, for want of a measured position to start from.
         faults: episodes in which a fault latched.
         faults_by_rule: rule -> episodes whose fault it latched.
     """
@@ -34,6 +42,7 @@ class GuardUse:
     by_rule: dict[str, int]
     by_channel: dict[str, int]
     safe_ticks: int
+    held_back: int
     faults: int
     faults_by_rule: dict[str, int]
 
@@ -46,8 +55,8 @@ class GuardUse:
 class GuardBank:
     """A command filter of TaskVecEnv: world i's command passes guard i, in simulated time.
 
-    In simulation the newest signals are those of this control step, and the command answers to them: both stamps are
-    now. A latched fault stays until the episode ends, so that the episode counts as it ends under the safe action.
+    A latched fault stays until the episode ends, so that the episode counts as it ends under the safe action. Where a
+    guard holds a command back, the world goes on with what was sent last, or with what it stood still under.
 
     Args:
         env: whose commands are guarded; the bank becomes its command filter.
@@ -65,7 +74,7 @@ class GuardBank:
         self._guards = [self._make() for _ in range(env.num_envs)]
         self._faults: Counter[str] = Counter()
         self._changed = np.zeros(len(contract.channels), np.int64)
-        self._ticks = self._changed_ticks = self._safe_ticks = 0
+        self._ticks = self._changed_ticks = self._safe_ticks = self._held_back = 0
         self._rules: Counter[str] = Counter()
         self.running = np.ones(env.num_envs, bool)
         self.refused = np.zeros(env.num_envs, bool)
@@ -81,12 +90,14 @@ class GuardBank:
         sent = asked.copy()
         signals = {name: value.numpy().astype(np.float64) for name, value in self._env.signals.items()}
         steps = self._env.state.step_count.tolist()
+        sent_last = self._env.sent.numpy()
 
         for i in self.running.nonzero()[0].tolist():
             now_s = steps[i] * self._control_dt_s
             row = {name: value[i] for name, value in signals.items()}
             decision = self._guards[i].filter(now_s, now_s, row, now_s, asked[i])
-            sent[i] = decision.command
+            sent[i] = sent_last[i] if decision.hold_back else decision.command
+            self._held_back += decision.hold_back
             if decision.rules:
                 self._rules.update(decision.rules)
             if decision.fault is not None:
@@ -116,6 +127,7 @@ class GuardBank:
             by_rule=dict(self._rules),
             by_channel=dict(zip(self._channels, self._changed.tolist(), strict=True)),
             safe_ticks=self._safe_ticks,
+            held_back=self._held_back,
             faults=self._faults.total(),
             faults_by_rule=dict(self._faults),
         )

@@ -69,6 +69,7 @@ class Outcome:
                 "by_rule": {name: count / ticks for name, count in sorted(use.by_rule.items())},
                 "by_channel": {name: count / ticks for name, count in use.by_channel.items()},
                 "safe_action_rate": use.safe_ticks / ticks,
+                "held_back": use.held_back,
                 "faults": use.faults,
                 "faults_by_rule": use.faults_by_rule,
                 "ticks": use.ticks,

@@ -75,6 +75,9 @@ class LearnConfig(_Section):
         log_std_init: log of the initial action deviation.
         normalize_reward: scale rewards by the deviation of their discounted return.
         clip_obs: bound of normalised observations.
+        imitate_steps: environment steps, out of total_steps, in which the policy first learns to imitate the task's
+            classical controller; 0 starts from nothing.
+        imitate_fade_steps: environment steps after these in which PPO takes over from the controller.
         update_threads: torch threads during the update. One is right on a shared machine: threads that wait for
             each other lose more than they give as soon as somebody else wants a core.
     """
@@ -99,6 +102,8 @@ class LearnConfig(_Section):
     log_std_init: Finite = -0.7
     normalize_reward: bool = True
     clip_obs: Positive = 10.0
+    imitate_steps: Annotated[int, Field(ge=0)] = 0
+    imitate_fade_steps: Annotated[int, Field(ge=0)] = 0
     update_threads: Count = 1
 
 

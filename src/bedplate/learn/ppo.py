@@ -20,6 +20,8 @@ from torch import Tensor
 from bedplate.core.errors import BedplateError
 from bedplate.envs.sb3 import SB3VecEnv, episode_info
 from bedplate.envs.vec_env import Episode
+from bedplate.learn.imitation import Imitation
+from bedplate.learn.kickstart import kickstart
 from bedplate.learn.normalizer import Normalizer
 from bedplate.sim.threads import limit_torch_threads
 
@@ -36,6 +38,7 @@ class PPO(SB3PPO):
         normalizer: the learner's normaliser; None stores raw observations.
         normalize_reward: scale rewards by the deviation of their discounted return.
         update_threads: torch threads during the update; sampling leaves the cores to the physics.
+        imitation: the teacher of the first steps; None starts with PPO at once.
     """
 
     # tensors here, where Stable-Baselines3 keeps arrays
@@ -50,12 +53,17 @@ class PPO(SB3PPO):
         normalizer: Normalizer | None = None,
         normalize_reward: bool = False,
         update_threads: int = 1,
+        imitation: Imitation | None = None,
         **kwargs: Any,
     ) -> None:
         self.normalizer = normalizer
         self.normalize_reward = normalize_reward
         self.update_threads = update_threads
+        self.imitation = imitation
         self.episodes: deque[Episode] = deque(maxlen=EPISODE_WINDOW)
+        # the teacher's weight in this rollout, and what it wanted in each step; empty once PPO has taken over
+        self._teaching = 0.0
+        self._wanted: list[Tensor] = []
         super().__init__(policy, env, **kwargs)
 
     def _excluded_save_params(self) -> list[str]:
@@ -65,7 +73,10 @@ class PPO(SB3PPO):
             "normalizer",
             "normalize_reward",
             "update_threads",
+            "imitation",
             "episodes",
+            "_teaching",
+            "_wanted",
             "_last_obs",
             "_last_episode_starts",
         ]
@@ -88,12 +99,19 @@ class PPO(SB3PPO):
         callback.on_rollout_start()
         obs = self._last_obs
         starts = self._last_episode_starts
+        self._teaching = self.imitation.weight(self.num_timesteps) if self.imitation is not None else 0.0
+        self._wanted = []
 
         for _ in range(n_rollout_steps):
             normalized = self._normalize(obs)
             with torch.no_grad():
                 action, value, log_prob = self.policy(normalized)
+                if self._teaching == 1.0:
+                    # half of the worlds without exploration: where only the mean action gets stuck, it is taught too
+                    action[::2] = self.policy.get_distribution(normalized[::2]).mode()
             self._require_finite(action)
+            if self.imitation is not None and self._teaching:
+                self._wanted.append(self.imitation.wanted())
             step = task_env.step(action)
             self.num_timesteps += env.num_envs
             done = step.terminated | step.truncated
@@ -129,8 +147,11 @@ class PPO(SB3PPO):
         return True
 
     def train(self) -> None:
-        """One PPO update by Stable-Baselines3."""
+        """One PPO update by Stable-Baselines3; while there is a teacher, one of imitation or of both."""
         limit_torch_threads(self.update_threads)
+        if self.imitation is not None and self._wanted:
+            self._learn_from(self.imitation)
+            return
         try:
             super().train()
         except ValueError as error:
@@ -138,6 +159,30 @@ class PPO(SB3PPO):
             if "to satisfy the constraint" not in str(error):
                 raise
             raise self._diverged() from error
+
+    def _learn_from(self, teacher: Imitation) -> None:
+        self.policy.set_training_mode(True)
+        self._update_learning_rate(self.policy.optimizer)
+        policy, rollout, wanted = self.policy, self.rollout_buffer, torch.stack(self._wanted)
+        if self._teaching == 1.0:
+            action_loss, value_loss = teacher.update(policy, rollout, wanted, self.vf_coef, self.max_grad_norm)
+            losses = {"imitation_loss": action_loss, "value_loss": value_loss}
+        else:
+            losses = kickstart(
+                policy,
+                rollout,
+                wanted,
+                self._teaching,
+                batch_size=self.batch_size,
+                n_epochs=self.n_epochs,
+                clip_range=self.clip_range(self._current_progress_remaining),
+                vf_coef=self.vf_coef,
+                max_grad_norm=self.max_grad_norm,
+            )
+        self._n_updates += self.n_epochs
+        for name, value in losses.items():
+            self.logger.record(f"train/{name}", value)
+        self.logger.record("train/teacher_weight", self._teaching)
 
     def dump_logs(self, iteration: int = 0) -> None:
         """Log means over the last finished episodes beside Stable-Baselines3's own."""

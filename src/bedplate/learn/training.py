@@ -21,6 +21,7 @@ from bedplate.core.errors import BedplateError, StorageError
 from bedplate.envs.sb3 import SB3VecEnv
 from bedplate.envs.vec_env import TaskVecEnv
 from bedplate.learn.config import LearnConfig, RunConfig, save_config
+from bedplate.learn.imitation import Imitation
 from bedplate.learn.metrics import JsonLines
 from bedplate.learn.normalizer import Normalizer
 from bedplate.learn.ppo import PPO
@@ -129,6 +130,7 @@ def make_model(config: RunConfig, env: SB3VecEnv) -> PPO:
         normalizer=Normalizer(env.env.task.obs_dim, env.num_envs, learn.gamma, clip=learn.clip_obs),
         normalize_reward=learn.normalize_reward,
         update_threads=learn.update_threads,
+        imitation=_teacher(learn, env.env),
         learning_rate=LinearSchedule(learn.learning_rate, learn.learning_rate_final, 1.0),
         n_steps=learn.n_steps,
         batch_size=learn.batch_size,
@@ -148,6 +150,12 @@ def make_model(config: RunConfig, env: SB3VecEnv) -> PPO:
         seed=config.seed,
         device="cpu",
     )
+
+
+def _teacher(learn: LearnConfig, env: TaskVecEnv) -> Imitation | None:
+    if not learn.imitate_steps + learn.imitate_fade_steps:
+        return None
+    return Imitation(env, learn.imitate_steps, learn.imitate_fade_steps)
 
 
 def _learn(

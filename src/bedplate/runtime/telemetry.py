@@ -28,19 +28,21 @@ class ServeReport:
         task, contract_hash, bundle_hash: what was served.
         link: URL of the link.
         end: why it ended: "stopped", "interrupted", "robot_gone", "policy_never_started" or "policy_too_slow".
-        seconds: wall time of the loop.
+        seconds: wall time from the start to the robot at rest.
         control_dt_s: the period.
-        ticks: commands sent.
-        rate_hz: commands per second.
-        deadline_misses: ticks without an answer to a new state by the deadline, or without a new state, and skipped
-            ticks; counted from the policy's first answer to the end; bringing the robot to rest does not count.
-        misses: the same, by kind.
+        ticks: commands sent: the sum of the next three.
+        waiting_ticks: before the policy's first answer.
+        driven_ticks: from then until the end was asked for or came.
+        rest_ticks: after it, until the safe action was reached.
+        rate_hz: driven commands per second, by their deadlines; 0 for fewer than two of them.
+        deadline_misses: driven ticks without an answer to a new state by the deadline, or without a new state, and
+            skipped ticks.
+        misses: the same, by kind; and late answers and rejected states until the end, which are no misses themselves.
         latency: from a state's stamp to the sending of the command computed from it.
         latency_bins: its histogram: (upper edge in microseconds, count).
         late_latency: of the answers that came too late: from a state's stamp to the policy's answer.
         spacing: between two commands.
-        interventions: guard rule -> ticks in which it acted, between the policy's first answer and the end.
-        waiting_ticks: ticks before the policy's first answer.
+        interventions: guard rule -> driven ticks in which it acted.
         held_back: periods in which nothing was sent, for want of a fresh measured position to start from.
         last_rejection: what was wrong with the last state that could not be believed, "" when all could.
         faults: each latched fault with its cause and inputs.
@@ -56,6 +58,9 @@ class ServeReport:
     seconds: float
     control_dt_s: float
     ticks: int
+    waiting_ticks: int
+    driven_ticks: int
+    rest_ticks: int
     rate_hz: float
     deadline_misses: int
     misses: dict[str, int]
@@ -64,7 +69,6 @@ class ServeReport:
     late_latency: LatencySummary
     spacing: LatencySummary
     interventions: dict[str, int]
-    waiting_ticks: int
     held_back: int
     last_rejection: str
     faults: list[dict[str, Any]]
@@ -94,7 +98,10 @@ def serve_report(bundle: Bundle, url: str, end: str, seconds: float, writer: Wri
         seconds=seconds,
         control_dt_s=bundle.contract.control_dt_s,
         ticks=record.ticks,
-        rate_hz=record.ticks / seconds if seconds > 0 else 0.0,
+        waiting_ticks=record.waiting_ticks,
+        driven_ticks=record.driven_ticks,
+        rest_ticks=record.rest_ticks,
+        rate_hz=record.rate_hz,
         deadline_misses=sum(misses.values()),
         misses={**misses, "late_answers": record.late_answers, "rejected_states": record.rejected_states},
         latency=record.latency.summary(),
@@ -102,7 +109,6 @@ def serve_report(bundle: Bundle, url: str, end: str, seconds: float, writer: Wri
         late_latency=record.late_latency.summary(),
         spacing=record.spacing.summary(),
         interventions=record.interventions,
-        waiting_ticks=record.waiting_ticks,
         held_back=record.held_back,
         last_rejection=record.last_rejection,
         faults=[fault_record(fault) for fault in record.faults],

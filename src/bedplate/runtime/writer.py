@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
@@ -17,10 +16,10 @@ import numpy as np
 from bedplate.bundle.contract import Contract
 from bedplate.core.clock import Clock
 from bedplate.runtime.decision import Decision, Fault, Guard
-from bedplate.runtime.latency import LatencyHistogram
 from bedplate.runtime.links import Link
 from bedplate.runtime.links.frame import CommandMessage, StateMessage
 from bedplate.runtime.loop import FixedRate
+from bedplate.runtime.record import Phase, WriterRecord
 from bedplate.runtime.signals import SignalLayout
 
 # part of the period that the policy has for its answer, from the arrival of the state
@@ -35,43 +34,6 @@ STOP_RAMP_S = 3.0
 End = Literal["stopped", "robot_gone", "policy_never_started", "policy_too_slow"]
 
 REST_CAUSES = {"policy_never_started": "the policy did not start", "policy_too_slow": "every answer came too late"}
-
-
-@dataclass
-class WriterRecord:
-    """What happened until the end, for the report; bringing the robot to rest only adds ticks, spacing and faults.
-
-    Attributes:
-        ticks: commands sent.
-        waiting_ticks: of these, before the policy's first answer.
-        no_state: ticks without a new state by the deadline, after the policy's first answer.
-        no_answer: ticks with a new state and without an answer to it by the deadline, likewise.
-        skipped: deadlines that the writer itself missed.
-        late_answers: answers that came after their deadline and were discarded.
-        late_latency: of these, from the stamp of the state to the policy's answer.
-        held_back: ticks in which nothing was sent, for want of a measured position to start from.
-        rejected_states: states that could not be believed; the policy never saw them.
-        last_rejection: what was wrong with the last of them.
-        interventions: guard rule -> ticks in which it acted, between the policy's first answer and the end.
-        latency: from the stamp of a state to the sending of the command computed from it.
-        spacing: between two commands.
-        faults: every fault that was latched, in order.
-    """
-
-    ticks: int = 0
-    waiting_ticks: int = 0
-    no_state: int = 0
-    no_answer: int = 0
-    skipped: int = 0
-    late_answers: int = 0
-    late_latency: LatencyHistogram = field(default_factory=LatencyHistogram)
-    held_back: int = 0
-    rejected_states: int = 0
-    last_rejection: str = ""
-    interventions: dict[str, int] = field(default_factory=dict)
-    latency: LatencyHistogram = field(default_factory=LatencyHistogram)
-    spacing: LatencyHistogram = field(default_factory=LatencyHistogram)
-    faults: list[Fault] = field(default_factory=list)
 
 
 class Writer:
@@ -130,7 +92,6 @@ class Writer:
         end = self._drive(stop)
         self._ending = True
         waiting = self._waiting_counts
-        self.record.skipped = self.rate.missed
         self.record.interventions = {rule: n - waiting.get(rule, 0) for rule, n in self._guard.counts.items()}
         # a robot that was sent nothing needs no rest
         if self.record.ticks and end != "robot_gone":
@@ -163,13 +124,18 @@ class Writer:
         fresh = self._await_state()
         answered = fresh and self._await_answer()
         decision = self._send(answered)
-        if not self._answered_once:
-            self.record.waiting_ticks += not decision.hold_back
-        elif not self._ending:
+        skipped = self.rate.advance()
+        if self._phase == "driven":
             self.record.no_state += not fresh
             self.record.no_answer += fresh and not answered
-        self.rate.advance()
+            self.record.skipped += skipped
         return decision
+
+    @property
+    def _phase(self) -> Phase:
+        if self._ending:
+            return "rest"
+        return "driven" if self._answered_once else "waiting"
 
     def _first_state(self) -> None:
         self._link.wait(self._contract.control_dt_s)
@@ -177,7 +143,10 @@ class Writer:
             if isinstance(message, StateMessage) and not self._rejected(message):
                 self._take(message)
                 self._first = message
-                self.rate.start(self._clock.now_ns() + self._answer_budget_ns)
+                # it may have waited in the queue: the next one comes a period after it was sent, not after it was read
+                now_ns = self._clock.now_ns()
+                sent_ns = min(max(message.stamp_ns, now_ns - self.rate.period_ns), now_ns)
+                self.rate.start(sent_ns + self._answer_budget_ns)
 
     def _await_state(self) -> bool:
         """Take the newest state and hand it to the policy; False when none came by the deadline."""
@@ -270,9 +239,8 @@ class Writer:
         # statistics come after the command is out
         if answered and not self._ending:
             self.record.latency.add((stamp_ns - state.stamp_ns) * 1e-9)
-        if self.record.ticks:
-            self.record.spacing.add((stamp_ns - self._last_sent_ns) * 1e-9)
-        self.record.ticks += 1
+        since_last_s = (stamp_ns - self._last_sent_ns) * 1e-9 if self.record.ticks else None
+        self.record.add_command(self._phase, self.rate.deadline_ns, since_last_s)
         self._last_sent_ns, self._sent = stamp_ns, command
 
     def _bring_to_rest(self, why: str) -> None:

@@ -31,7 +31,8 @@ class Signal:
         read: simulation side: State -> (num_envs, size).
         low, high: bounds outside which the guard refuses a measurement.
         max_age_s: age above which the guard treats the signal as stale.
-        rate_hz: rate the robot must deliver it at; 0 means the control rate.
+        rate_hz: how often the robot is meant to measure it; 0 means the control rate. Information for the robot side:
+            nothing enforces it, `max_age_s` is what the guard enforces.
         noise_std: standard deviation of the noise added in training, in the signal's unit.
         delay_s: smallest and largest delay; drawn per episode, rounded to control steps.
     """
@@ -151,3 +152,21 @@ class Action:
         bounds = limits.channels
         lowest, highest = torch.tensor([b.low for b in bounds]), torch.tensor([b.high for b in bounds])
         return torch.minimum(torch.maximum(command, lowest), highest)
+
+    def to_action(self, command: Tensor, signals: Signals, memory: Memory) -> Tensor:
+        """The policy output whose command is `command`: to_command backwards.
+
+        Args:
+            command: (num_envs, act_dim) in the channels' units.
+            signals, memory: of this control step.
+
+        Returns:
+            (num_envs, act_dim) float32, clipped to [-1, 1].
+        """
+        low, high = torch.tensor(self.low), torch.tensor(self.high)
+        offset = command - (low + high) / 2
+        if self.relative_to == "measured":
+            offset = offset - signals[self.signal]
+        elif self.relative_to == "commanded":
+            offset = offset - memory["commanded"]
+        return (offset / ((high - low) / 2)).clamp(-1.0, 1.0).to(torch.float32)

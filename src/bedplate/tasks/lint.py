@@ -20,6 +20,11 @@ CONSTANT_VARIANCE = 1e-6
 DOMINATION = 100.0
 LARGEST_STEP_REWARD = 100.0
 MIN_ACTION_SHARE = 0.02
+CHANCE_SHARE = 0.01
+"""A mean return up to this share of what the largest reward term moves per episode is chance, not pay."""
+
+SKILLED = ("baseline", "solution")
+"""Policies that may succeed: the task's classical controller, and one known to solve the task."""
 
 
 @dataclass(frozen=True)
@@ -51,19 +56,27 @@ class AtBounds:
     broken: tuple[tuple[str, str], ...]
 
 
+def _moved(plays: Mapping[str, Play], term: str) -> float:
+    """What a reward term moves in one episode, whatever its sign: the mean over all plays."""
+    return float(np.abs(np.concatenate([play.term_sums[term] for play in plays.values()])).mean())
+
+
 def _earns_nothing(code: str, policy: str) -> Check:
     def run(facts: Mapping[str, Any]) -> Finding:
-        play: Play = facts["plays"][policy]
+        plays: Mapping[str, Play] = facts["plays"]
+        play = plays[policy]
         mean = float(play.returns.mean())
         error = float(play.returns.std() / np.sqrt(len(play.returns)))
         best = max(play.term_sums, key=lambda name: float(play.term_sums[name].mean()), default="")
         evidence = tuple((f"reward {name}", f"{sums.mean():.3f} per episode") for name, sums in play.term_sums.items())
         said = f"{policy} earns {mean:.3f} +- {error:.3f} per episode in {len(play.returns)} worlds"
-        if mean > 0:
-            return Finding(code, Status.FAIL, f"{said}; it is paid by {best!r}", evidence)
-        return Finding(code, Status.PASS, said, evidence)
+        # starts are drawn at random, so that even a policy that is paid nothing does not earn exactly nothing
+        chance = CHANCE_SHARE * max((_moved(plays, name) for name in play.term_sums), default=0.0)
+        if mean > chance:
+            return Finding(code, Status.FAIL, f"{said}, above {chance:.3g}; it is paid by {best!r}", evidence)
+        return Finding(code, Status.PASS, said + (f", chance up to {chance:.3g}" if mean > 0 else ""), evidence)
 
-    return Check(code, f"return of a {policy} policy", ("plays",), run)
+    return Check(code, f"what {policy} earns", ("plays",), run)
 
 
 def _finite(facts: Mapping[str, Any]) -> Finding:
@@ -83,8 +96,7 @@ def _scales(facts: Mapping[str, Any]) -> Iterator[Finding]:
     # what a term typically moves in one episode; an event term moves its weight when it happens
     sizes = {}
     for term in task.rewards:
-        played = np.concatenate([play.term_sums[term.name] for play in plays.values()])
-        sizes[term.name] = abs(term.weight) if term.event else float(np.abs(played).mean())
+        sizes[term.name] = abs(term.weight) if term.event else _moved(plays, term.name)
     ranked = sorted(sizes.items(), key=lambda item: -item[1])
     evidence = tuple((f"reward {name}", f"{size:.3g} per episode") for name, size in ranked)
     if len(ranked) > 1 and ranked[0][1] > DOMINATION * ranked[1][1]:
@@ -127,10 +139,11 @@ def _success(facts: Mapping[str, Any]) -> Finding:
         count = len(plays["solution"].returns)
         return Finding(code, Status.FAIL, f"the given solution succeeds in none of {count} worlds")
     if not solved:
-        said = "no simple policy succeeded, which proves nothing: pass a solution policy to lint_task to settle it"
+        tried = "neither a simple policy nor the baseline" if "baseline" in plays else "no simple policy"
+        said = f"{tried} succeeded, which proves nothing: pass a solution policy to lint_task to settle it"
         return Finding(code, Status.SKIP, said)
     shares = ", ".join(f"{name} in {play.successes} of {len(play.returns)}" for name, play in solved.items())
-    easy = [n for n, p in solved.items() if n != "solution" and p.successes > 0.5 * len(p.returns)]
+    easy = [n for n, p in solved.items() if n not in SKILLED and p.successes > 0.5 * len(p.returns)]
     if easy:
         return Finding(code, Status.FAIL, f"success comes without skill: {shares} worlds")
     return Finding(code, Status.PASS, f"success can be reached: {shares} worlds")

@@ -50,6 +50,48 @@ def test_the_last_commands_bring_the_robot_to_its_safe_action(rig: Any) -> None:
     assert rig.writer.record.faults == []
 
 
+@pytest.mark.parametrize("robot_period_s", [T, 0.995 * T])
+def test_the_loop_rate_is_that_of_the_driven_part_alone(
+    contract_with: ContractWith, make_rig: Any, robot_period_s: float
+) -> None:
+    rig = make_rig(contract_with(), states=0)
+    for sequence in range(600):
+        rig.add_state(sequence, sequence * robot_period_s)
+    # the policy starts late, and the ramp to the safe action takes five ticks
+    rig.policy.delay_s = lambda sequence: 0.001 if sequence >= 20 else None
+    rig.run(10.0)
+    record = rig.writer.record
+    assert record.waiting_ticks == 20 and record.rest_ticks >= 5
+    assert record.ticks == record.waiting_ticks + record.driven_ticks + record.rest_ticks == len(rig.commands)
+    # n commands are n - 1 periods apart; the first answer comes earlier in its period than the commands before it
+    sent_s = [command.stamp_ns * 1e-9 for command in rig.commands][record.waiting_ticks : -record.rest_ticks]
+    assert sent_s[-1] - rig.start_ns * 1e-9 <= 10.0 + T
+    assert (len(sent_s) - 1) / (sent_s[-1] - sent_s[0]) == pytest.approx(record.rate_hz, rel=2e-3)
+    assert record.rate_hz == pytest.approx(1 / robot_period_s, rel=1e-4)
+
+
+@pytest.mark.parametrize(("stalled_at", "counted"), [(5, False), (40, True)])
+def test_deadlines_that_the_writer_misses_count_while_it_drives(rig: Any, stalled_at: int, counted: bool) -> None:
+    def answer_s(sequence: int) -> float | None:
+        if sequence == stalled_at:
+            # the writer's process does not run for four periods
+            rig.clock.sleep_until((rig.clock.now_ns() + 4 * T_NS) * 1e-9)
+        return 0.001 if sequence >= 20 else None
+
+    rig.policy.delay_s = answer_s
+    rig.run(2.0)
+    assert rig.writer.rate.missed >= 3
+    assert rig.writer.record.skipped == (rig.writer.rate.missed if counted else 0)
+    assert (rig.writer.record.rate_hz < 0.98 / T) == counted
+
+
+def test_no_rate_is_claimed_for_a_policy_that_never_drove(rig: Any) -> None:
+    rig.policy.delay_s = lambda sequence: None
+    rig.run(1.0)
+    assert rig.writer.record.ticks > 40
+    assert rig.writer.record.driven_ticks == 0 and rig.writer.record.rate_hz == 0.0
+
+
 def test_hold_comes_to_rest_with_the_last_command(contract_with: ContractWith, make_rig: Any) -> None:
     rig = make_rig(contract_with("position", SafeAction("hold", (0.0, 0.0))), states=200)
     rig.run(1.0)
@@ -153,7 +195,7 @@ def test_a_policy_that_never_starts_ends_the_loop(rig: Any) -> None:
     rig.policy.gone_ns = rig.start_ns + 10 * T_NS
     assert rig.run(2.0) == "policy_never_started"
     assert all(command.values.tolist() == [0.0, 0.0] for command in rig.commands)
-    assert rig.writer.record.waiting_ticks == rig.writer.record.ticks
+    assert rig.writer.record.waiting_ticks >= 10 and rig.writer.record.driven_ticks == 0
 
 
 def test_the_robot_gets_the_safe_action_while_the_policy_starts(rig: Any) -> None:
@@ -172,6 +214,19 @@ def test_a_new_episode_starts_from_the_measured_state(contract_with: ContractWit
     rig.run(1.9)
     first = next(command for command in rig.commands if command.state_sequence == 50)
     assert first.values.tolist() == pytest.approx([-0.8, -0.8])
+
+
+@pytest.mark.parametrize(("waited", "expected"), [(0.0, 0.8), (0.6, 0.8), (5.0, 4.8)])
+def test_the_deadlines_count_from_when_the_first_state_was_sent(rig: Any, waited: float, expected: float) -> None:
+    # it lay in the queue while this process started; one that is older than a period says nothing of the next
+    rig.clock.sleep_until((rig.start_ns + waited * T_NS) * 1e-9)
+    rig.robot.coming = rig.robot.coming[:1]
+    rig.policy.delay_s = lambda sequence: None
+    rig.run(1.0)
+    first_sent = (rig.commands[0].stamp_ns - rig.start_ns) / T_NS
+    assert first_sent == pytest.approx(max(expected, waited), abs=0.03)
+    grid = [(command.stamp_ns - rig.start_ns) / T_NS for command in rig.commands[1:10]]
+    assert [at % 1.0 for at in grid] == pytest.approx([0.8] * 9, abs=0.05)
 
 
 def test_the_deadlines_follow_a_robot_whose_clock_runs_fast(contract_with: ContractWith, make_rig: Any) -> None:

@@ -47,7 +47,7 @@ def _cards(material: Material) -> list[Html]:
         _card(
             "Deadline misses",
             whole(serve.number("deadline_misses")),
-            f"in {serve.text('ticks')} commands" if serve else "",
+            f"in {serve.text('driven_ticks')} commands" if serve else "",
         ),
         _card("Guard trips", whole(trips), "latched faults" if serve else ""),
     ]

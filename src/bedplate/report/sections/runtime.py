@@ -7,6 +7,13 @@ from bedplate.report.markup import Html, facts, join, not_measured, table, tag
 from bedplate.report.plots import histogram
 from bedplate.report.reader import Facts, Material
 
+ENDS = {
+    "policy_never_started": "the policy process gave no command",
+    "policy_too_slow": "every answer came after its deadline",
+    "robot_gone": "the robot left before the writer",
+}
+"""In words, the ends that are not what they were asked to be."""
+
 PERCENTILES = (("p50", "p50_us"), ("p90", "p90_us"), ("p99", "p99_us"), ("p99.9", "p99_9_us"))
 
 
@@ -43,7 +50,9 @@ def loop(material: Material) -> Html:
     misses = [(name, count.number()) for name, count in serve.items("misses")]
     rules = [(name, count.number()) for name, count in serve.items("interventions")]
     faults = serve.list("faults")
-    rate = f"{short(serve.number('rate_hz'), 4)} Hz" + (f" of {1 / period_s:g} Hz" if period_s else "")
+    # no rate without at least two driven commands
+    rate_hz = serve.number("rate_hz") or None
+    rate = short(rate_hz, 4) + (f" Hz of {1 / period_s:g} Hz" if rate_hz and period_s else "")
     return join(
         [
             _other_contract(material, serve),
@@ -51,12 +60,15 @@ def loop(material: Material) -> Html:
                 [
                     ("Loop rate", rate),
                     ("Commands", f"{whole(serve.number('ticks'))} in {duration(serve.number('seconds'))}"),
+                    ("While driven", whole(serve.number("driven_ticks"))),
+                    ("Before the first answer", whole(serve.number("waiting_ticks"))),
+                    ("To come to rest", whole(serve.number("rest_ticks"))),
                     ("Deadline misses", whole(serve.number("deadline_misses"))),
                     ("Kinds of misses", _counts(misses)),
                     ("Guard trips", whole(len(faults))),
                     ("Ticks in which a rule acted", _counts(rules)),
-                    ("Ticks before the first answer", whole(serve.number("waiting_ticks"))),
-                    ("Ended", serve.text("end").replace("_", " ")),
+                    *_troubles(serve),
+                    ("Ended", _end(serve.text("end"))),
                     ("Scheduler", serve.text("host", "scheduler") or "not recorded"),
                 ]
             ),
@@ -66,6 +78,28 @@ def loop(material: Material) -> Html:
             _histogram("From state to command", serve.list("latency_bins"), serve.at("latency")),
         ]
     )
+
+
+def _troubles(serve: Facts) -> list[tuple[str, str]]:
+    """What is only worth a line when it happened."""
+    held_back, late = serve.number("held_back"), serve.at("late_latency")
+    frames = [(name, count.number()) for name, count in serve.items("refused_frames")]
+    rows = []
+    if late.number("n"):
+        p50, p99 = (microseconds(late.number(key)) for key in ("p50_us", "p99_us"))
+        rows.append(("Answers that came too late", f"{whole(late.number('n'))}: p50 {p50}, p99 {p99} after the state"))
+    if held_back:
+        rows.append(("Periods with nothing sent", f"{whole(held_back)}: no fresh measured position to start from"))
+    if rejection := serve.text("last_rejection"):
+        rows.append(("Last state that was refused", rejection))
+    if any(count for _, count in frames):
+        rows.append(("Frames of the robot not used", _counts(frames)))
+    return rows
+
+
+def _end(end: str) -> str:
+    name = end.replace("_", " ")
+    return f"{name}: {ENDS[end]}" if end in ENDS else name
 
 
 def _percentiles(latency: Facts) -> Html:

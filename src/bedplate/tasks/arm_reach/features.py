@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from bedplate.tasks.arm_reach.damper import Damper
 from bedplate.tasks.arm_reach.geometry import box_gap, turning
 from bedplate.tasks.arm_reach.kinematics import Chain, Pose
 from bedplate.tasks.arm_reach.servo import Servo
@@ -18,8 +19,7 @@ from bedplate.tasks.spec import Feature, Memory, Signals
 
 # distance over which an obstacle's push falls off, and beyond which distances are not told apart
 PUSH_RANGE_M, FAR_M = 0.1, 0.4
-# how far ahead the servo's own motion is looked at
-AHEAD_S = 0.3
+NEAR_GAIN = 15.0
 
 
 @dataclass(frozen=True)
@@ -29,12 +29,14 @@ class Observer:
     Attributes:
         arm: limits, for scaling.
         chain: kinematics.
-        servo: the classical motion; its `speed` scales velocities.
+        servo: where a servo would take the arm; its `speed` scales velocities.
+        damper: how fast gaps may close.
     """
 
     arm: Arm
     chain: Chain
     servo: Servo
+    damper: Damper
 
     def features(self) -> tuple[Feature, ...]:
         """All features, joint state first."""
@@ -44,7 +46,7 @@ class Observer:
             Feature("joint_velocity", joints, self._joint_velocity),
             Feature("commanded", joints, lambda signals, memory: memory["commanded"] / torch.tensor(self.servo.speed)),
             # everything that needs the arm's pose is one slice, so that kinematics run once
-            Feature("reach", 26 + 2 * joints + 3 * points, self._reach),
+            Feature("reach", 26 + 4 * joints + 2 * points, self._reach),
         )
 
     def _joint_position(self, signals: Signals, memory: Memory) -> Tensor:
@@ -64,11 +66,11 @@ class Observer:
         gap, normal = box_gap(pose.points, obstacle, half)
         gap = gap - self.chain.radii
 
-        # where the servo alone would take the arm
-        step = self.servo.action_at(pose, signals)
-        speed = torch.tensor(self.servo.speed)
-        ahead = self.chain.pose(signals["joint_position"] + AHEAD_S * speed * step)
-        gap_ahead = box_gap(ahead.points, obstacle, half)[0] - self.chain.radii
+        # where the servo alone would take the arm, and what the dampers leave of it
+        fastest = torch.tensor(self.servo.speed, dtype=torch.float64)
+        straight = self.servo.speed_at(pose, signals)
+        rows = self.damper.rows(pose, signals["joint_position"].double(), obstacle, half)
+        damped = self.damper.relax(straight, rows).clamp(-fastest, fastest)
         return torch.cat(
             [
                 # where the tip is and where it has to go
@@ -80,11 +82,13 @@ class Observer:
                 error / (distance + 0.05),
                 torch.log(distance + 0.005),
                 torch.log(angle + 0.02),
-                step,
+                straight / fastest,
+                damped / fastest,
+                # the same again, magnified: the last millimetres
+                (NEAR_GAIN * damped / fastest).clamp(-1.0, 1.0),
                 # what is in the way
                 self._push(pose, gap, normal),
                 gap.clamp(max=FAR_M),
-                gap_ahead.clamp(max=FAR_M),
                 pose.points[:, :, 2] - self.chain.radii,
                 (obstacle - pose.tip).clamp(-1.0, 1.0),
                 half,
@@ -94,6 +98,5 @@ class Observer:
 
     def _push(self, pose: Pose, gap: Tensor, normal: Tensor) -> Tensor:
         """Joint direction that moves the points of the arm away from the obstacle: (n, num_joints)."""
-        jacobian = self.chain.jacobian(pose, pose.points, self.chain.moved_by())
         weight = torch.exp(-gap.clamp(min=-0.05) / PUSH_RANGE_M)
-        return (jacobian * (weight[:, :, None] * normal)[:, :, None]).sum(dim=(1, 3))
+        return self.chain.along(pose, weight[:, :, None] * normal).sum(dim=1)

@@ -59,6 +59,7 @@ class Chain:
         reach_m: sum of the distances between joint origins: no point of the arm is farther from the first joint.
         num_points: number of points along the arm in a Pose.
         radii: (num_points,) float64 thickness of the arm around each point, in metres.
+        carriers: (num_points,) int64 index of the joint that carries each point.
     """
 
     def __init__(self, model: mujoco.MjModel, joints: tuple[str, ...], site: str) -> None:
@@ -127,6 +128,9 @@ class Chain:
                     self._points.append((joint, place))
                     radii.append(radius)
         self.radii = _double(radii)
+        self.carriers = torch.tensor([joint for joint, _ in self._points])
+        # (num_points, num_joints): 1 where the joint moves the point
+        self._moved = _double([[1.0 if j <= k else 0.0 for j in range(len(ids))] for k, _ in self._points])
 
     def pose(self, q: Tensor) -> Pose:
         """The arm at joint positions `q` (n, num_joints), in rad or m, of any precision."""
@@ -159,24 +163,24 @@ class Chain:
             axes=torch.stack(axes, dim=1),
         )
 
-    def jacobian(self, pose: Pose, points: Tensor, last_joint: Tensor | None = None) -> Tensor:
-        """Velocity of `points` (n, k, 3) per joint speed: (n, k, num_joints, 3).
-
-        Args:
-            pose: the arm.
-            points: points that move with the arm, in the base frame.
-            last_joint: (k, num_joints) 1 where the joint moves the point; None when every joint does.
-        """
-        lever = points[:, :, None] - pose.anchors[:, None]
-        axes = pose.axes[:, None].expand_as(lever)
-        turn = torch.linalg.cross(axes, lever)
+    def jacobian(self, pose: Pose, point: Tensor) -> Tensor:
+        """Velocity of a point (n, 3) that moves with the tip, per joint speed: (n, num_joints, 3)."""
+        turn = torch.linalg.cross(pose.axes, point[:, None] - pose.anchors)
         slide = self._slides[:, None]
-        moved = turn * (1.0 - slide) + axes * slide
-        return moved if last_joint is None else moved * last_joint[None, :, :, None]
+        return turn * (1.0 - slide) + pose.axes * slide
 
-    def moved_by(self) -> Tensor:
-        """(num_points, num_joints) float64: 1 where the joint moves the point of a Pose."""
-        return _double([[1.0 if j <= k else 0.0 for j in range(len(self._links))] for k, _ in self._points])
+    def along(self, pose: Pose, directions: Tensor) -> Tensor:
+        """How fast each point of a Pose moves along its direction (n, num_points, 3), per joint speed.
+
+        Returns:
+            (n, num_points, num_joints).
+        """
+        # axis . ((point - anchor) x direction); a slide moves its points along its axis
+        axes = pose.axes.transpose(1, 2)
+        moment = torch.linalg.cross(pose.points, directions)
+        anchored = torch.linalg.cross(pose.axes, pose.anchors).transpose(1, 2)
+        turn, slide = moment @ axes - directions @ anchored, directions @ axes
+        return torch.where(self._slides > 0, slide, turn) * self._moved
 
     def axis_jacobian(self, pose: Pose) -> Tensor:
         """Angular velocity of the tip per joint speed: (n, num_joints, 3)."""

@@ -1,7 +1,6 @@
 """The classical servo: a damped least-squares step of the tip towards the target, with a detour past the obstacle.
 
-It is the baseline that a policy has to beat, and what it would do is one of the policy's features. It has no plan: it
-gets stuck where only a larger detour helps, and knows the obstacle only where it bars the tip's straight path.
+What it would do is one of the policy's features, and the controller's aim.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ class Servo:
     Attributes:
         chain: kinematics.
         low, high: joint position limits.
-        speed: joint speed at action 1, in rad/s.
+        speed: fastest joint speeds, in rad/s.
     """
 
     chain: Chain
@@ -38,39 +37,36 @@ class Servo:
     high: tuple[float, ...]
     speed: tuple[float, ...]
 
-    def action(self, signals: Signals) -> Tensor:
-        """Joint speeds (n, num_joints) float32 in [-1, 1], as shares of `speed`; the fastest slows the others down."""
-        return self.action_at(self.chain.pose(signals["joint_position"]), signals)
+    def goal(self, pose: Pose, signals: Signals) -> tuple[Tensor, Tensor]:
+        """What the tip should do: J^T (n, num_joints, 6) of position and weighted approach axis, and e (n, 6, 1).
 
-    def action_at(self, pose: Pose, signals: Signals) -> Tensor:
-        """The same for a pose that is known already."""
+        Turning about the approach axis itself is free.
+        """
         target, axis = signals["target_position"].double(), signals["target_axis"].double()
         obstacle, half = signals["obstacle_position"].double(), signals["obstacle_size"].double()
         radius = BOX_TO_BALL * half.norm(dim=1, keepdim=True) + DETOUR_MARGIN_M
         aim = detour(pose.tip, target, obstacle, radius, DETOUR_LIFT_M)
         error = aim - pose.tip
         error = error / (error.norm(dim=1, keepdim=True) / LEASH_M).clamp(min=1.0)
-        step = self._step(pose, error, turning(pose.axis, axis), signals["joint_position"].double())
-        speed = GAIN_HZ * step / _double(self.speed)
-        return (speed / speed.abs().amax(dim=1, keepdim=True).clamp(min=1.0)).float()
-
-    def _step(self, pose: Pose, error: Tensor, turn: Tensor, q: Tensor) -> Tensor:
-        """Joint step W J^T (J W J^T + d^2 I)^-1 e, with J and e of tip position and, weighted, approach axis.
-
-        W starts as one; a second pass takes weight from joints that the first one drives into a near limit.
-        """
-        linear = self.chain.jacobian(pose, pose.tip[:, None])[:, 0]
-        # (n, num_joints, 6): twist of the tip per joint speed; turning about the approach axis itself is free
+        linear = self.chain.jacobian(pose, pose.tip)
         angular = self.chain.axis_jacobian(pose)
         angular = angular - (angular @ pose.axis[:, :, None]) * pose.axis[:, None]
         jacobian = torch.cat([linear, AXIS_WEIGHT_M * angular], dim=2)
-        wanted = torch.cat([error, AXIS_WEIGHT_M * turn], dim=1)[:, :, None]
+        return jacobian, torch.cat([error, AXIS_WEIGHT_M * turning(pose.axis, axis)], dim=1)[:, :, None]
 
+    def speed_at(self, pose: Pose, signals: Signals) -> Tensor:
+        """Joint speeds (n, num_joints) float64 in rad/s; the fastest slows the others down.
+
+        The step is W J^T (J W J^T + d^2 I)^-1 e. W starts as one; a second pass takes weight from joints that the first
+        one drives into a near limit.
+        """
+        jacobian, wanted = self.goal(pose, signals)
         first = _damped(jacobian, jacobian, wanted)
-        low, high = _double(self.low), _double(self.high)
+        q, low, high = signals["joint_position"].double(), _double(self.low), _double(self.high)
         room = torch.where(first > 0, high - q, q - low)
         weight = (room / LIMIT_ROOM_RAD).clamp(LEAST_SHARE, 1.0)
-        return _damped(jacobian * weight[:, :, None], jacobian, wanted)
+        speed = GAIN_HZ * _damped(jacobian * weight[:, :, None], jacobian, wanted)
+        return speed / (speed.abs() / _double(self.speed)).amax(dim=1, keepdim=True).clamp(min=1.0)
 
 
 def _damped(weighted: Tensor, jacobian: Tensor, wanted: Tensor) -> Tensor:

@@ -9,6 +9,8 @@ import torch
 from bedplate.core.errors import BedplateError
 from bedplate.core.limits import ChannelLimits, Limits, PositionLimit, SafeAction
 from bedplate.tasks.arm_reach import worlds
+from bedplate.tasks.arm_reach.controller import Controller
+from bedplate.tasks.arm_reach.damper import Damper
 from bedplate.tasks.arm_reach.events import Events
 from bedplate.tasks.arm_reach.features import Observer
 from bedplate.tasks.arm_reach.judge import AXIS_TOLERANCE_RAD, HOLD_S, POSITION_TOLERANCE_M, WORLD, Judge
@@ -60,7 +62,8 @@ def arm_reach(
     sampler = WorldSampler(arm, chain, table_height)
     scale = tuple(speed * limit for limit in arm.velocity)
     joints = len(arm.joints)
-    classical = Servo(chain, arm.position_low, arm.position_high, scale)
+    servo = Servo(chain, arm.position_low, arm.position_high, scale)
+    damper = Damper(chain, table_height, arm.position_low, arm.position_high)
     return Task(
         id="arm_reach",
         model=lambda: build_scene(arm, chain, table_height),
@@ -68,7 +71,7 @@ def arm_reach(
         decimation=DECIMATION,
         episode_length_s=EPISODE_S,
         signals=_signals(arm, chain),
-        features=Observer(arm, chain, classical).features(),
+        features=Observer(arm, chain, servo, damper).features(),
         memory=(MemoryTerm("commanded", joints, 0.0, lambda signals, memory, action, command: command),),
         action=Action(
             channels=arm.joints,
@@ -96,7 +99,7 @@ def arm_reach(
             "path_efficiency": _path_efficiency,
         },
         tracked=arm.tip,
-        baseline=lambda signals: torch.tensor(scale) * classical.action(signals),
+        baseline=Controller(servo, damper).command,
         description="7-axis arm to a target position and approach axis past an obstacle",
         difficulty={
             "success": f"<= {POSITION_TOLERANCE_M} m and <= {AXIS_TOLERANCE_RAD:.4f} rad held for {HOLD_S} s",

@@ -11,16 +11,16 @@ import numpy as np
 import torch
 
 from bedplate.tasks.spec import State
-from bedplate.tasks.terms.worlds import DiscWorlds
+from bedplate.tasks.terms import point_goal
+from bedplate.tasks.terms.worlds import DiscWorlds, gap_to_nearest
 
 ROBOT = Path(__file__).parents[1] / "robots" / "diff_drive" / "robot.xml"
 RADIUS_M = 0.177
 WALL_M = 0.1
 PARKED_M = 40.0
 
-WORLD = {"goal": 2, "start": 2, "last": 2, "travelled": 1, "distance": 1, "last_distance": 1, "gap": 1}
-"""Per-world numbers: goal, start and last position (m), distance travelled, distance to the goal now and one step ago,
-gap between the hull and the nearest obstacle or wall (m)."""
+WORLD = {**point_goal.world_numbers(2), "gap": 1}
+"""Per-world numbers; "gap" is between the hull and the nearest obstacle or wall (m)."""
 
 
 def build_model(worlds: DiscWorlds) -> mujoco.MjSpec:
@@ -70,21 +70,11 @@ class Arena:
             qpos[env, 6] = math.sin(world.heading_rad / 2)
             state.world["start"][env] = torch.from_numpy(world.start)
             state.world["goal"][env] = torch.from_numpy(world.goal)
-        rows = torch.from_numpy(ids)
-        state.world["last"][rows] = state.world["start"][rows]
-        state.world["travelled"][rows] = 0.0
-        distance = (state.world["goal"][rows] - state.world["start"][rows]).norm(dim=1, keepdim=True)
-        state.world["distance"][rows] = distance
-        state.world["last_distance"][rows] = distance
+        point_goal.begin(state, torch.from_numpy(ids))
 
     def update(self, state: State) -> None:
         """Distances after a control step."""
-        world, position = state.world, state.qpos[:, :2]
-        world["last_distance"].copy_(world["distance"])
-        world["distance"].copy_((world["goal"] - position).norm(dim=1, keepdim=True))
-        world["travelled"] += (position - world["last"]).norm(dim=1, keepdim=True)
-        world["last"].copy_(position)
-        # gap between the hull and the nearest disc or wall
-        discs = (state.mocap_pos[:, :, :2] - position[:, None]).norm(dim=2) - torch.tensor(self.worlds.radii_m)
-        walls = self.worlds.arena_m / 2 - position.abs()
-        world["gap"].copy_(torch.minimum(discs.amin(dim=1), walls.amin(dim=1))[:, None] - RADIUS_M)
+        position, centres = state.qpos[:, :2], state.mocap_pos[:, :, :2]
+        point_goal.update(state, position)
+        gap = gap_to_nearest(position, centres, torch.tensor(self.worlds.radii_m), self.worlds.arena_m)
+        state.world["gap"].copy_(gap - RADIUS_M)

@@ -27,7 +27,7 @@ from bedplate.tasks.spec import (
     Termination,
     previous_action,
 )
-from bedplate.tasks.terms import randomise
+from bedplate.tasks.terms import point_goal, randomise
 from bedplate.tasks.terms.worlds import DiscWorlds
 
 
@@ -178,7 +178,7 @@ def nav_lidar(
         world_version=worlds.version,
         update=arena.update,
         rewards=(
-            RewardTerm("progress", terms.progress, 1.5),
+            RewardTerm("progress", point_goal.progress, 1.5),
             RewardTerm("time", lambda state: -torch.ones(state.num_envs), 0.3),
             RewardTerm("closeness", terms.too_close, 2.0),
             RewardTerm("smoothness", terms.roughness, 0.2),
@@ -197,7 +197,7 @@ def nav_lidar(
         ),
         success=terms.reached_goal,
         baseline=DynamicWindow(),
-        metrics={"path_efficiency": terms.path_efficiency},
+        metrics={"path_efficiency": point_goal.path_efficiency},
         difficulty={
             "arena": f"{arena_m:g} x {arena_m:g} m, walled",
             "obstacles": f"{obstacles[0]} to {obstacles[1]}, radius 0.15 to 0.5 m",

@@ -76,11 +76,6 @@ def drive(state: State, command: Tensor) -> None:
     state.ctrl[:, 1] = (forward + turn * WHEEL_BASE_M / 2) / WHEEL_RADIUS_M
 
 
-def progress(state: State) -> Tensor:
-    """Metres per second towards the goal: sums to the distance covered, so circling earns nothing."""
-    return (state.world["last_distance"] - state.world["distance"])[:, 0] / state.control_dt_s
-
-
 def too_close(state: State) -> Tensor:
     """Minus one at contact, a third of it 0.12 m away."""
     return -torch.exp(-state.world["gap"][:, 0].clamp(min=0.0) / 0.12)
@@ -89,9 +84,3 @@ def too_close(state: State) -> Tensor:
 def roughness(state: State) -> Tensor:
     """Squared change of the policy output."""
     return -(state.action - state.previous_action).square().sum(dim=1)
-
-
-def path_efficiency(state: State) -> Tensor:
-    """Straight distance over distance driven, at most 1; meaningful for successes."""
-    straight = (state.world["goal"] - state.world["start"]).norm(dim=1)
-    return straight / torch.maximum(state.world["travelled"][:, 0], straight)

@@ -1,7 +1,8 @@
 """Drone obstacle avoidance: fly a nano quadrotor to a goal among unseen pillars without touching anything.
 
 `flight.py` is what the drone measures and how it is commanded, `arena.py` the worlds and the distances in them,
-`variation.py` the randomisation, `task.py` the task itself. The drone is `robots/quad/quad.xml`.
+`variation.py` the randomisation, `steering.py` the classical controller, `task.py` the task itself. The drone is
+`robots/quad/quad.xml`.
 """
 
 from __future__ import annotations

@@ -13,7 +13,8 @@ from torch import Tensor
 
 from bedplate.tasks.quad_avoid.flight import RADIUS_M, rotation
 from bedplate.tasks.state import State
-from bedplate.tasks.terms.worlds import DiscWorlds
+from bedplate.tasks.terms import point_goal
+from bedplate.tasks.terms.worlds import DiscWorlds, gap_to_nearest
 
 ROBOT = Path(__file__).parents[1] / "robots" / "quad" / "quad.xml"
 GOAL_M = 0.3
@@ -29,7 +30,8 @@ PARKED_M = 40.0
 FAN_GROUP = 0
 FLOOR_GROUP = 1
 
-WORLD = {"goal": 3, "start": 3, "last": 3, "travelled": 1, "distance": 1, "last_distance": 1, "gap": 1, "wind": 3}
+WORLD = {**point_goal.world_numbers(3), "gap": 1, "wind": 3}
+"""Per-world numbers; "gap" is between the rotors' circle and the nearest pillar or wall (m), "wind" in m/s."""
 
 
 def build_model(worlds: DiscWorlds) -> mujoco.MjSpec:
@@ -82,23 +84,15 @@ class Arena:
         model = state.engine.model
         state.act[rows, 0] = float(model.body_mass[1] * -model.opt.gravity[2])
         state.world["wind"][rows] = 0.0
-        state.world["last"][rows] = state.world["start"][rows]
-        state.world["travelled"][rows] = 0.0
-        for name in ("distance", "last_distance"):
-            state.world[name][rows] = (state.world["goal"] - state.world["start"])[rows].norm(dim=1, keepdim=True)
+        point_goal.begin(state, rows)
 
     def update(self, state: State) -> None:
         """Distances after a control step."""
-        world, position = state.world, state.qpos[:, :3]
-        world["last_distance"].copy_(world["distance"])
-        world["distance"].copy_((world["goal"] - position).norm(dim=1, keepdim=True))
-        world["travelled"] += (position - world["last"]).norm(dim=1, keepdim=True)
-        world["last"].copy_(position)
-        # gap between the rotors' circle and the nearest pillar or wall
-        radii = torch.tensor(self.worlds.radii_m, dtype=torch.float64)
-        pillars = (state.mocap_pos[:, :, :2] - position[:, None, :2]).norm(dim=2) - radii
-        walls = self.worlds.arena_m / 2 - position[:, :2].abs()
-        world["gap"].copy_(torch.minimum(pillars.amin(dim=1), walls.amin(dim=1))[:, None] - RADIUS_M)
+        position, centres = state.qpos[:, :3], state.mocap_pos[:, :, :2]
+        point_goal.update(state, position)
+        radii_m = torch.tensor(self.worlds.radii_m, dtype=torch.float64)
+        gap = gap_to_nearest(position[:, :2], centres, radii_m, self.worlds.arena_m)
+        state.world["gap"].copy_(gap - RADIUS_M)
 
 
 def reached_goal(state: State) -> Tensor:

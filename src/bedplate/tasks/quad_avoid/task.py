@@ -18,9 +18,10 @@ from bedplate.core.errors import BedplateError
 from bedplate.core.limits import ChannelLimits, Limits, SafeAction
 from bedplate.sim.engine import RaySensor
 from bedplate.tasks.quad_avoid import arena as place, flight, variation
+from bedplate.tasks.quad_avoid.steering import Steering
 from bedplate.tasks.spec import Action, Event, Feature, RewardTerm, Signal, Task, Termination, previous_action
 from bedplate.tasks.state import State
-from bedplate.tasks.terms import randomise
+from bedplate.tasks.terms import point_goal, randomise
 from bedplate.tasks.terms.worlds import DiscWorlds
 
 XYZ = ("x", "y", "z")
@@ -82,15 +83,15 @@ def quad_avoid(
         world_version=worlds.version,
         update=arena.update,
         rewards=(
-            RewardTerm("progress", _progress, 2.0),
+            RewardTerm("progress", point_goal.progress, 2.0),
             RewardTerm("time", lambda state: -torch.ones(state.num_envs), 1.0),
-            RewardTerm("closeness", _too_close, 2.0),
+            RewardTerm("closeness", _too_close, 3.0),
             RewardTerm("speed", _too_fast, 2.0),
             RewardTerm("facing", _facing, 0.5),
             RewardTerm("spin", lambda state: -flight.gyro(state).square().sum(dim=1), 0.02),
             RewardTerm("smoothness", _roughness, 0.1),
             RewardTerm("success", place.reached_goal, 10.0, event=True),
-            RewardTerm("crash", _crash, 10.0, event=True),
+            RewardTerm("crash", _crash, 20.0, event=True),
         ),
         terminations=(
             Termination("collision", place.collided, collision=True),
@@ -108,7 +109,8 @@ def quad_avoid(
             variation.gusts(speed_m_s=2.0, vertical_m_s=0.5, interval_s=(0.5, 3.0)),
         ),
         success=place.reached_goal,
-        metrics={"path_efficiency": _path_efficiency, "mean_speed_m_s": _mean_speed},
+        baseline=Steering(),
+        metrics={"path_efficiency": point_goal.path_efficiency, "mean_speed_m_s": _mean_speed},
         difficulty={
             "arena": f"{arena_m:g} x {arena_m:g} x {place.CEILING_M:g} m, walled",
             "pillars": f"{pillars[0]} to {pillars[1]}, floor to ceiling, radius 0.15 to 0.35 m",
@@ -237,11 +239,6 @@ def _limits() -> Limits:
     )
 
 
-def _progress(state: State) -> Tensor:
-    # metres per second towards the goal: sums to the distance covered, so circling earns nothing
-    return (state.world["last_distance"] - state.world["distance"])[:, 0] / state.control_dt_s
-
-
 def _facing(state: State) -> Tensor:
     # 0 with the nose at the goal, -1 with the tail at it: one direction of flight to learn instead of all
     offset = flight.goal(state)[:, :2]
@@ -267,12 +264,6 @@ def _roughness(state: State) -> Tensor:
 
 def _crash(state: State) -> Tensor:
     return -(place.collided(state) | place.left_altitude(state) | place.tumbled(state)).double()
-
-
-def _path_efficiency(state: State) -> Tensor:
-    # straight distance over distance flown, at most 1; meaningful for successes
-    straight = (state.world["goal"] - state.world["start"]).norm(dim=1)
-    return straight / torch.maximum(state.world["travelled"][:, 0], straight)
 
 
 def _mean_speed(state: State) -> Tensor:

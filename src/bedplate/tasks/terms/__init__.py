@@ -1,1 +1,1 @@
-"""Terms that several tasks share: worlds, randomisation."""
+"""Terms that several tasks share: worlds, distances to a goal, randomisation."""

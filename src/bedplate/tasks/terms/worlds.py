@@ -9,7 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import torch
 from scipy import ndimage
+from torch import Tensor
 
 from bedplate.core.errors import BedplateError
 
@@ -125,3 +127,20 @@ class DiscWorld:
     start: np.ndarray
     goal: np.ndarray
     heading_rad: float
+
+
+def gap_to_nearest(position: Tensor, centres: Tensor, radii_m: Tensor, arena_m: float) -> Tensor:
+    """Room between a point and the nearest disc or wall, in metres; negative inside of one.
+
+    Args:
+        position: (num_envs, 2) float64 in m, world frame.
+        centres: (num_envs, discs, 2) float64 in m, world frame; discs that a world does not have are far away.
+        radii_m: (discs,).
+        arena_m: side of the walled square, centred on the origin.
+
+    Returns:
+        (num_envs, 1) float64.
+    """
+    discs = (centres - position[:, None]).norm(dim=2) - radii_m
+    walls = arena_m / 2 - position.abs()
+    return torch.minimum(discs.amin(dim=1), walls.amin(dim=1))[:, None]

@@ -1,0 +1,80 @@
+"""The classical controller: the servo's aim, brought there by a small quadratic programme within all dampers.
+
+It answers to the measured signals alone and has no plan: it gets stuck where only a larger detour helps. It is the
+task's baseline, and the teacher of a policy's first steps.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from bedplate.tasks.arm_reach.damper import Damper, Rows
+from bedplate.tasks.arm_reach.servo import GAIN_HZ, Servo
+from bedplate.tasks.spec import Signals
+
+# weight of joint speed against tip speed, and how strongly free joints are drawn to the middle of their range
+DAMPING, CENTRING = 0.03, 0.02
+ITERATIONS = 30
+
+
+@dataclass(frozen=True)
+class Controller:
+    """The controller of one arm.
+
+    Attributes:
+        servo: where the tip should go.
+        damper: what must not come nearer.
+    """
+
+    servo: Servo
+    damper: Damper
+
+    def command(self, signals: Signals) -> Tensor:
+        """Joint speeds (n, num_joints) float32 in rad/s (m/s)."""
+        servo, damper = self.servo, self.damper
+        q = signals["joint_position"].double()
+        pose = servo.chain.pose(q)
+        jacobian, wanted = servo.goal(pose, signals)
+        low, high, fastest = (
+            torch.tensor(values, dtype=torch.float64) for values in (damper.low, damper.high, servo.speed)
+        )
+
+        # least squares with some weight on joint speed
+        centring = CENTRING * ((low + high) / 2 - q)
+        missing = wanted - (jacobian * centring[:, :, None]).sum(dim=1)[:, :, None]
+        weight = jacobian @ jacobian.transpose(1, 2) + DAMPING**2 * torch.eye(q.shape[1], dtype=torch.float64)
+        inverse = torch.linalg.inv(weight)
+        speed = GAIN_HZ * (centring + (inverse @ (jacobian @ missing))[:, :, 0])
+
+        # the same within the bounds
+        obstacle, half = signals["obstacle_position"].double(), signals["obstacle_size"].double()
+        speed = nearest(speed, damper.rows(pose, q, obstacle, half), inverse)
+        return (speed / (speed.abs() / fastest).amax(dim=1, keepdim=True).clamp(min=1.0)).float()
+
+
+def nearest(speed: Tensor, rows: Rows, inverse: Tensor) -> Tensor:
+    """The speeds within `rows` that are nearest to `speed` by a weight: Hildreth's method, most broken row first.
+
+    Args:
+        speed: (n, num_joints) wanted speeds.
+        rows: the bounds.
+        inverse: (n, num_joints, num_joints) inverse of the weight's matrix.
+
+    Returns:
+        (n, num_joints); after few iterations the rows hold approximately.
+    """
+    back = rows.opening @ inverse
+    size = (back * rows.opening).sum(dim=2) + 1e-9
+    worlds = torch.arange(len(speed))
+    pull = torch.zeros_like(rows.least)
+    for _ in range(ITERATIONS):
+        # a row that has pulled may give way again
+        change = torch.maximum(rows.short(speed) / size, -pull)
+        worst = (change.abs() * size.sqrt()).argmax(dim=1)
+        step = change[worlds, worst]
+        pull[worlds, worst] += step
+        speed = speed + step[:, None] * back[worlds, worst]
+    return speed
