@@ -95,7 +95,7 @@ def test_along_is_the_derivative_of_the_points(chain: Chain, arm: Arm) -> None:
     q = torch.tensor([arm.home], dtype=torch.float32)
     pose = chain.pose(q)
     directions = torch.randn(1, chain.num_points, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
-    along = chain.along(pose, directions)[0]
+    along = chain.along(pose, pose.points, directions, chain.moved)[0]
     for joint in range(7):
         step = torch.zeros(1, 7)
         step[0, joint] = 1e-2

@@ -1,20 +1,20 @@
-"""One PPO update while a teacher still has weight: PPO's loss, and the distance to what the teacher wanted."""
+"""One PPO update while a teacher still has weight: PPO's loss, and the distance to the teacher's answers."""
 
 from __future__ import annotations
 
 import torch
 from stable_baselines3.common.buffers import RolloutBuffer
 from stable_baselines3.common.policies import ActorCriticPolicy
-from torch import Tensor
 from torch.nn.functional import mse_loss
 
-from bedplate.learn.imitation import mean_and_value, minibatches
+from bedplate.learn.imitation import Imitation, Normalize, mean_action
 
 
 def kickstart(
     policy: ActorCriticPolicy,
     rollout: RolloutBuffer,
-    wanted: Tensor,
+    teacher: Imitation,
+    normalize: Normalize,
     weight: float,
     *,
     batch_size: int,
@@ -25,13 +25,14 @@ def kickstart(
 ) -> dict[str, float]:
     """Step on (1 - weight) * clipped surrogate + vf_coef * value loss + weight * KL(teacher || policy).
 
-    The teacher counts as a Gaussian around `wanted` with the policy's own deviation, so that its KL divergence is half
-    the squared distance in deviations.
+    The teacher counts as a Gaussian with the policy's own deviation, so that its KL divergence is half the squared
+    distance in deviations; it is taken over as many of the teacher's kept answers as the minibatch has samples.
 
     Args:
         policy: a Gaussian over continuous actions.
         rollout: full, with advantages and returns computed.
-        wanted: (n_steps, num_envs, act_dim) float32 actions of the teacher.
+        teacher: with answers kept.
+        normalize: of observations.
         weight: of the teacher, from 0 to 1.
         batch_size, n_epochs, clip_range, vf_coef, max_grad_norm: as in PPO.
 
@@ -42,22 +43,20 @@ def kickstart(
         torch.as_tensor(values).flatten(0, 1)
         for values in (rollout.observations, rollout.actions, rollout.log_probs, rollout.advantages, rollout.returns)
     )
-    wanted = wanted.flatten(0, 1)
     names = ("policy_gradient_loss", "value_loss", "imitation_loss", "approx_kl", "clip_fraction")
     seen = []
-    for rows in minibatches(len(obs), batch_size, n_epochs):
-        mean, value = mean_and_value(policy, obs[rows])
-        std = policy.log_std.exp()
-        log_prob = torch.distributions.Normal(mean, std, validate_args=False).log_prob(actions[rows]).sum(dim=1)
+    for rows in (part for _ in range(n_epochs) for part in torch.randperm(len(obs)).split(batch_size)):
+        value, log_prob, _ = policy.evaluate_actions(obs[rows], actions[rows])
         advantage = advantages[rows]
         advantage = (advantage - advantage.mean()) / (advantage.std() + 1e-8)
         log_ratio = log_prob - old_log_prob[rows]
         ratio = log_ratio.exp()
         clipped = ratio.clamp(1 - clip_range, 1 + clip_range)
         policy_loss = -torch.minimum(advantage * ratio, advantage * clipped).mean()
-        value_loss = mse_loss(value, returns[rows])
-        apart = mean - wanted[rows]
-        divergence = (apart / std.detach()).square().sum(dim=1).mean() / 2
+        value_loss = mse_loss(value[:, 0], returns[rows])
+        taught_obs, wanted = teacher.sample(len(rows), normalize)
+        apart = mean_action(policy, taught_obs) - wanted
+        divergence = (apart / policy.log_std.detach().exp()).square().sum(dim=1).mean() / 2
 
         policy.optimizer.zero_grad()
         ((1 - weight) * policy_loss + vf_coef * value_loss + weight * divergence).backward()

@@ -61,9 +61,8 @@ class PPO(SB3PPO):
         self.update_threads = update_threads
         self.imitation = imitation
         self.episodes: deque[Episode] = deque(maxlen=EPISODE_WINDOW)
-        # the teacher's weight in this rollout, and what it wanted in each step; empty once PPO has taken over
+        # the teacher's weight in this rollout; 0 once PPO has taken over
         self._teaching = 0.0
-        self._wanted: list[Tensor] = []
         super().__init__(policy, env, **kwargs)
 
     def _excluded_save_params(self) -> list[str]:
@@ -76,7 +75,6 @@ class PPO(SB3PPO):
             "imitation",
             "episodes",
             "_teaching",
-            "_wanted",
             "_last_obs",
             "_last_episode_starts",
         ]
@@ -100,7 +98,6 @@ class PPO(SB3PPO):
         obs = self._last_obs
         starts = self._last_episode_starts
         self._teaching = self.imitation.weight(self.num_timesteps) if self.imitation is not None else 0.0
-        self._wanted = []
 
         for _ in range(n_rollout_steps):
             normalized = self._normalize(obs)
@@ -110,8 +107,8 @@ class PPO(SB3PPO):
                     # half of the worlds without exploration: where only the mean action gets stuck, it is taught too
                     action[::2] = self.policy.get_distribution(normalized[::2]).mode()
             self._require_finite(action)
-            if self.imitation is not None and self._teaching:
-                self._wanted.append(self.imitation.wanted())
+            if self.imitation is not None and self._teaching == 1.0:
+                self.imitation.ask(obs)
             step = task_env.step(action)
             self.num_timesteps += env.num_envs
             done = step.terminated | step.truncated
@@ -149,7 +146,7 @@ class PPO(SB3PPO):
     def train(self) -> None:
         """One PPO update by Stable-Baselines3; while there is a teacher, one of imitation or of both."""
         limit_torch_threads(self.update_threads)
-        if self.imitation is not None and self._wanted:
+        if self.imitation is not None and self._teaching:
             self._learn_from(self.imitation)
             return
         try:
@@ -163,15 +160,21 @@ class PPO(SB3PPO):
     def _learn_from(self, teacher: Imitation) -> None:
         self.policy.set_training_mode(True)
         self._update_learning_rate(self.policy.optimizer)
-        policy, rollout, wanted = self.policy, self.rollout_buffer, torch.stack(self._wanted)
         if self._teaching == 1.0:
-            action_loss, value_loss = teacher.update(policy, rollout, wanted, self.vf_coef, self.max_grad_norm)
-            losses = {"imitation_loss": action_loss, "value_loss": value_loss}
+            losses = teacher.update(
+                self.policy,
+                self.rollout_buffer,
+                self._normalize,
+                self.num_timesteps,
+                self.vf_coef,
+                self.max_grad_norm,
+            )
         else:
             losses = kickstart(
-                policy,
-                rollout,
-                wanted,
+                self.policy,
+                self.rollout_buffer,
+                teacher,
+                self._normalize,
                 self._teaching,
                 batch_size=self.batch_size,
                 n_epochs=self.n_epochs,

@@ -153,7 +153,7 @@ def make_model(config: RunConfig, env: SB3VecEnv) -> PPO:
 
 
 def _teacher(learn: LearnConfig, env: TaskVecEnv) -> Imitation | None:
-    if not learn.imitate_steps + learn.imitate_fade_steps:
+    if not learn.imitate_steps:
         return None
     return Imitation(env, learn.imitate_steps, learn.imitate_fade_steps)
 

@@ -1,7 +1,7 @@
 """The classical controller: the servo's aim, brought there by a small quadratic programme within all dampers.
 
 It answers to the measured signals alone and has no plan: it gets stuck where only a larger detour helps. It is the
-task's baseline, and the teacher of a policy's first steps.
+task's baseline, the teacher of a policy's first steps, and one of the policy's features.
 """
 
 from __future__ import annotations
@@ -12,12 +12,14 @@ import torch
 from torch import Tensor
 
 from bedplate.tasks.arm_reach.damper import Damper, Rows
+from bedplate.tasks.arm_reach.geometry import solve
+from bedplate.tasks.arm_reach.kinematics import Pose
 from bedplate.tasks.arm_reach.servo import GAIN_HZ, Servo
 from bedplate.tasks.spec import Signals
 
 # weight of joint speed against tip speed, and how strongly free joints are drawn to the middle of their range
 DAMPING, CENTRING = 0.03, 0.02
-ITERATIONS = 30
+ITERATIONS = 10
 
 
 @dataclass(frozen=True)
@@ -34,9 +36,12 @@ class Controller:
 
     def command(self, signals: Signals) -> Tensor:
         """Joint speeds (n, num_joints) float32 in rad/s (m/s)."""
+        return self.speed_at(self.servo.chain.pose(signals["joint_position"]), signals).float()
+
+    def speed_at(self, pose: Pose, signals: Signals) -> Tensor:
+        """The same, float64, for a pose that is known already."""
         servo, damper = self.servo, self.damper
         q = signals["joint_position"].double()
-        pose = servo.chain.pose(q)
         jacobian, wanted = servo.goal(pose, signals)
         low, high, fastest = (
             torch.tensor(values, dtype=torch.float64) for values in (damper.low, damper.high, servo.speed)
@@ -45,14 +50,15 @@ class Controller:
         # least squares with some weight on joint speed
         centring = CENTRING * ((low + high) / 2 - q)
         missing = wanted - (jacobian * centring[:, :, None]).sum(dim=1)[:, :, None]
-        weight = jacobian @ jacobian.transpose(1, 2) + DAMPING**2 * torch.eye(q.shape[1], dtype=torch.float64)
-        inverse = torch.linalg.inv(weight)
+        eye = torch.eye(len(damper.low), dtype=torch.float64)
+        weight = jacobian @ jacobian.transpose(1, 2) + DAMPING**2 * eye
+        inverse = solve(weight, eye.expand_as(weight))
         speed = GAIN_HZ * (centring + (inverse @ (jacobian @ missing))[:, :, 0])
 
         # the same within the bounds
         obstacle, half = signals["obstacle_position"].double(), signals["obstacle_size"].double()
         speed = nearest(speed, damper.rows(pose, q, obstacle, half), inverse)
-        return (speed / (speed.abs() / fastest).amax(dim=1, keepdim=True).clamp(min=1.0)).float()
+        return speed / (speed.abs() / fastest).amax(dim=1, keepdim=True).clamp(min=1.0)
 
 
 def nearest(speed: Tensor, rows: Rows, inverse: Tensor) -> Tensor:
@@ -68,13 +74,14 @@ def nearest(speed: Tensor, rows: Rows, inverse: Tensor) -> Tensor:
     """
     back = rows.opening @ inverse
     size = (back * rows.opening).sum(dim=2) + 1e-9
-    worlds = torch.arange(len(speed))
+    root = size.sqrt()
+    number = torch.arange(rows.least.shape[1])
     pull = torch.zeros_like(rows.least)
     for _ in range(ITERATIONS):
         # a row that has pulled may give way again
         change = torch.maximum(rows.short(speed) / size, -pull)
-        worst = (change.abs() * size.sqrt()).argmax(dim=1)
-        step = change[worlds, worst]
-        pull[worlds, worst] += step
-        speed = speed + step[:, None] * back[worlds, worst]
+        worst = (change.abs() * root).argmax(dim=1, keepdim=True)
+        change = torch.where(number == worst, change, 0.0)
+        pull = pull + change
+        speed = speed + (change[:, None] @ back)[:, 0]
     return speed

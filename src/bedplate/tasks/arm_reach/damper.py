@@ -7,6 +7,7 @@ planning of manipulators with a high number of degrees of freedom", ICRA 1987.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 from torch import Tensor
@@ -22,7 +23,6 @@ JOINT_DAMPING_HZ, JOINT_KEEP_RAD = 4.0, 0.01
 SELF_JOINTS_APART = 3
 # what a row asks that asks for nothing
 NOTHING = -1e3
-SWEEPS, RELAXATION = 6, 1.5
 
 
 @dataclass(frozen=True)
@@ -75,37 +75,32 @@ class Damper:
             least=torch.cat([least, -JOINT_DAMPING_HZ * (room - JOINT_KEEP_RAD)], dim=1),
         )
 
-    def relax(self, speed: Tensor, rows: Rows) -> Tensor:
-        """Joint speeds (n, num_joints) near `speed` that break the rows less.
-
-        Cimmino's simultaneous projections: smooth, and made of operations that ONNX has.
-        """
-        size = rows.opening.square().sum(dim=2) + 1e-3
-        for _ in range(SWEEPS):
-            short = rows.short(speed).clamp(min=0.0)
-            share = short / (short.sum(dim=1, keepdim=True) + 1e-9)
-            step = (RELAXATION * share * short / size)[:, None] @ rows.opening
-            speed = speed + step[:, 0]
-        return speed
-
     def gaps(self, pose: Pose, obstacle: Tensor, half: Tensor) -> tuple[Tensor, Tensor]:
         """How fast each gap opens per joint speed (n, num_gaps, num_joints), and the gaps (n, num_gaps) in metres."""
         chain, points = self.chain, pose.points
+        near, far, between = self._pairs
+        # to the obstacle, to the table, and from point to point of the arm itself
         gap, away = box_gap(points, obstacle, half)
-        up = torch.zeros_like(points)
-        up[:, :, 2] = 1.0
-        opening = [chain.along(pose, away), chain.along(pose, up)]
-        gaps = [gap - chain.radii, points[:, :, 2] - self.table_m - chain.radii]
+        up = torch.tensor([0.0, 0.0, 1.0], dtype=torch.float64).expand_as(points)
+        apart = points[:, far] - points[:, near]
+        distance = apart.norm(dim=2, keepdim=True)
+        opening = chain.along(
+            pose,
+            torch.cat([points, points, points[:, far]], dim=1),
+            torch.cat([away, up, apart / (distance + 1e-9)], dim=1),
+            torch.cat([chain.moved, chain.moved, between]),
+        )
+        gaps = [
+            gap - chain.radii,
+            points[:, :, 2] - self.table_m - chain.radii,
+            distance[:, :, 0] - chain.radii[far] - chain.radii[near],
+        ]
+        return opening, torch.cat(gaps, dim=1)
 
-        # pairs of points of the arm itself; joints up to the nearer one carry both
-        far_carriers = chain.carriers
-        for near, carrier in enumerate(chain.carriers.tolist()):
-            far = (far_carriers - carrier >= SELF_JOINTS_APART).nonzero()[:, 0]
-            if not len(far):
-                continue
-            apart = points - points[:, near, None]
-            distance = apart.norm(dim=2, keepdim=True)
-            opens = chain.along(pose, apart / (distance + 1e-9))[:, far]
-            opening.append(opens * (torch.arange(opens.shape[2]) > carrier))
-            gaps.append(distance[:, far, 0] - chain.radii[far] - chain.radii[near])
-        return torch.cat(opening, dim=1), torch.cat(gaps, dim=1)
+    @cached_property
+    def _pairs(self) -> tuple[Tensor, Tensor, Tensor]:
+        """Points that may touch: nearer and farther one, and (num_pairs, num_joints) 1 where a joint parts them."""
+        carriers = self.chain.carriers
+        near, far = (carriers[None] - carriers[:, None] >= SELF_JOINTS_APART).nonzero(as_tuple=True)
+        joints = torch.arange(len(self.low))
+        return near, far, ((joints > carriers[near, None]) & (joints <= carriers[far, None])).double()

@@ -10,10 +10,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from bedplate.tasks.arm_reach.damper import Damper
+from bedplate.tasks.arm_reach.controller import Controller
 from bedplate.tasks.arm_reach.geometry import box_gap, turning
 from bedplate.tasks.arm_reach.kinematics import Chain, Pose
-from bedplate.tasks.arm_reach.servo import Servo
 from bedplate.tasks.robots.arm import Arm
 from bedplate.tasks.spec import Feature, Memory, Signals
 
@@ -29,14 +28,12 @@ class Observer:
     Attributes:
         arm: limits, for scaling.
         chain: kinematics.
-        servo: where a servo would take the arm; its `speed` scales velocities.
-        damper: how fast gaps may close.
+        controller: the classical controller; its speeds scale velocities.
     """
 
     arm: Arm
     chain: Chain
-    servo: Servo
-    damper: Damper
+    controller: Controller
 
     def features(self) -> tuple[Feature, ...]:
         """All features, joint state first."""
@@ -44,9 +41,13 @@ class Observer:
         return (
             Feature("joint_position", joints, self._joint_position),
             Feature("joint_velocity", joints, self._joint_velocity),
-            Feature("commanded", joints, lambda signals, memory: memory["commanded"] / torch.tensor(self.servo.speed)),
+            Feature(
+                "commanded",
+                joints,
+                lambda signals, memory: memory["commanded"] / torch.tensor(self.controller.servo.speed),
+            ),
             # everything that needs the arm's pose is one slice, so that kinematics run once
-            Feature("reach", 26 + 4 * joints + 2 * points, self._reach),
+            Feature("reach", 26 + 3 * joints + 2 * points, self._reach),
         )
 
     def _joint_position(self, signals: Signals, memory: Memory) -> Tensor:
@@ -54,7 +55,10 @@ class Observer:
         return (signals["joint_position"] - (low + high) / 2) / ((high - low) / 2)
 
     def _joint_velocity(self, signals: Signals, memory: Memory) -> Tensor:
-        return signals["joint_velocity"] / torch.tensor(self.servo.speed)
+        return signals["joint_velocity"] / torch.tensor(self.controller.servo.speed)
+
+    def _commanded(self, signals: Signals, memory: Memory) -> Tensor:
+        return memory["commanded"] / torch.tensor(self.controller.servo.speed)
 
     def _reach(self, signals: Signals, memory: Memory) -> Tensor:
         pose = self.chain.pose(signals["joint_position"])
@@ -66,11 +70,9 @@ class Observer:
         gap, normal = box_gap(pose.points, obstacle, half)
         gap = gap - self.chain.radii
 
-        # where the servo alone would take the arm, and what the dampers leave of it
-        fastest = torch.tensor(self.servo.speed, dtype=torch.float64)
-        straight = self.servo.speed_at(pose, signals)
-        rows = self.damper.rows(pose, signals["joint_position"].double(), obstacle, half)
-        damped = self.damper.relax(straight, rows).clamp(-fastest, fastest)
+        # what the classical controller would do
+        fastest = torch.tensor(self.controller.servo.speed, dtype=torch.float64)
+        classical = self.controller.speed_at(pose, signals) / fastest
         return torch.cat(
             [
                 # where the tip is and where it has to go
@@ -82,10 +84,9 @@ class Observer:
                 error / (distance + 0.05),
                 torch.log(distance + 0.005),
                 torch.log(angle + 0.02),
-                straight / fastest,
-                damped / fastest,
+                classical,
                 # the same again, magnified: the last millimetres
-                (NEAR_GAIN * damped / fastest).clamp(-1.0, 1.0),
+                (NEAR_GAIN * classical).clamp(-1.0, 1.0),
                 # what is in the way
                 self._push(pose, gap, normal),
                 gap.clamp(max=FAR_M),
@@ -99,4 +100,4 @@ class Observer:
     def _push(self, pose: Pose, gap: Tensor, normal: Tensor) -> Tensor:
         """Joint direction that moves the points of the arm away from the obstacle: (n, num_joints)."""
         weight = torch.exp(-gap.clamp(min=-0.05) / PUSH_RANGE_M)
-        return self.chain.along(pose, weight[:, :, None] * normal).sum(dim=1)
+        return self.chain.along(pose, pose.points, weight[:, :, None] * normal, self.chain.moved).sum(dim=1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-CG_STEPS = 6
+CG_STEPS = 7
 
 
 def turning(axis: Tensor, target: Tensor) -> Tensor:
@@ -54,7 +54,7 @@ def detour(tip: Tensor, target: Tensor, centre: Tensor, radius: Tensor, lift_m: 
 
 
 def solve(square: Tensor, wanted: Tensor) -> Tensor:
-    """Solve square @ x = wanted for symmetric positive (n, 6, 6) and (n, 6, 1) by conjugate gradients."""
+    """Solve square @ x = wanted for symmetric positive (n, m, m) and (n, m, k), m <= 7, by conjugate gradients."""
     x = torch.zeros_like(wanted)
     rest = wanted
     direction = rest

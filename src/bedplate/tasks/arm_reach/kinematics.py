@@ -60,6 +60,7 @@ class Chain:
         num_points: number of points along the arm in a Pose.
         radii: (num_points,) float64 thickness of the arm around each point, in metres.
         carriers: (num_points,) int64 index of the joint that carries each point.
+        moved: (num_points, num_joints) float64, 1 where the joint moves the point.
     """
 
     def __init__(self, model: mujoco.MjModel, joints: tuple[str, ...], site: str) -> None:
@@ -129,8 +130,7 @@ class Chain:
                     radii.append(radius)
         self.radii = _double(radii)
         self.carriers = torch.tensor([joint for joint, _ in self._points])
-        # (num_points, num_joints): 1 where the joint moves the point
-        self._moved = _double([[1.0 if j <= k else 0.0 for j in range(len(ids))] for k, _ in self._points])
+        self.moved = _double([[1.0 if j <= k else 0.0 for j in range(len(ids))] for k, _ in self._points])
 
     def pose(self, q: Tensor) -> Pose:
         """The arm at joint positions `q` (n, num_joints), in rad or m, of any precision."""
@@ -169,18 +169,24 @@ class Chain:
         slide = self._slides[:, None]
         return turn * (1.0 - slide) + pose.axes * slide
 
-    def along(self, pose: Pose, directions: Tensor) -> Tensor:
-        """How fast each point of a Pose moves along its direction (n, num_points, 3), per joint speed.
+    def along(self, pose: Pose, points: Tensor, directions: Tensor, moved: Tensor) -> Tensor:
+        """How fast points of the arm move along their directions, per joint speed.
+
+        Args:
+            pose: the arm.
+            points, directions: (n, k, 3) in the base frame.
+            moved: (k, num_joints) float64, 1 where the joint moves the point.
 
         Returns:
-            (n, num_points, num_joints).
+            (n, k, num_joints).
         """
         # axis . ((point - anchor) x direction); a slide moves its points along its axis
         axes = pose.axes.transpose(1, 2)
-        moment = torch.linalg.cross(pose.points, directions)
         anchored = torch.linalg.cross(pose.axes, pose.anchors).transpose(1, 2)
-        turn, slide = moment @ axes - directions @ anchored, directions @ axes
-        return torch.where(self._slides > 0, slide, turn) * self._moved
+        turn = torch.linalg.cross(points, directions) @ axes - directions @ anchored
+        if any(link.slide for link in self._links):
+            turn = torch.where(self._slides > 0, directions @ axes, turn)
+        return turn * moved
 
     def axis_jacobian(self, pose: Pose) -> Tensor:
         """Angular velocity of the tip per joint speed: (n, num_joints, 3)."""

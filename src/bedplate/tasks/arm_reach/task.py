@@ -62,8 +62,8 @@ def arm_reach(
     sampler = WorldSampler(arm, chain, table_height)
     scale = tuple(speed * limit for limit in arm.velocity)
     joints = len(arm.joints)
-    servo = Servo(chain, arm.position_low, arm.position_high, scale)
-    damper = Damper(chain, table_height, arm.position_low, arm.position_high)
+    servo = Servo(chain, scale)
+    controller = Controller(servo, Damper(chain, table_height, arm.position_low, arm.position_high))
     return Task(
         id="arm_reach",
         model=lambda: build_scene(arm, chain, table_height),
@@ -71,7 +71,7 @@ def arm_reach(
         decimation=DECIMATION,
         episode_length_s=EPISODE_S,
         signals=_signals(arm, chain),
-        features=Observer(arm, chain, servo, damper).features(),
+        features=Observer(arm, chain, controller).features(),
         memory=(MemoryTerm("commanded", joints, 0.0, lambda signals, memory, action, command: command),),
         action=Action(
             channels=arm.joints,
@@ -99,7 +99,7 @@ def arm_reach(
             "path_efficiency": _path_efficiency,
         },
         tracked=arm.tip,
-        baseline=Controller(servo, damper).command,
+        baseline=controller.command,
         description="7-axis arm to a target position and approach axis past an obstacle",
         difficulty={
             "success": f"<= {POSITION_TOLERANCE_M} m and <= {AXIS_TOLERANCE_RAD:.4f} rad held for {HOLD_S} s",
