@@ -100,8 +100,8 @@ class Judge:
             RewardTerm("progress", _progress, 1.0, event=True),
             RewardTerm("time", _time, -1.0),
             RewardTerm("smoothness", self._rush, -0.5),
-            RewardTerm("success", lambda state: self.success(state).double(), 5.0, event=True),
-            RewardTerm("collision", lambda state: self.collision(state).double(), -6.0, event=True),
+            RewardTerm("success", lambda state: self.success(state).double(), 10.0, event=True),
+            RewardTerm("collision", lambda state: self.collision(state).double(), -10.0, event=True),
         )
 
     def terminations(self) -> tuple[Termination, ...]:
