@@ -18,8 +18,8 @@ from bedplate.tasks.arm_reach.servo import GAIN_HZ, Servo
 from bedplate.tasks.spec import Signals
 
 # weight of joint speed against tip speed, and how strongly free joints are drawn to the middle of their range
-DAMPING, CENTRING = 0.03, 0.02
-ITERATIONS = 10
+DAMPING, CENTRING = 0.03, 0.1
+ITERATIONS = 12
 
 
 @dataclass(frozen=True)

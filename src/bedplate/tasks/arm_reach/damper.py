@@ -16,7 +16,7 @@ from bedplate.tasks.arm_reach.geometry import box_gap
 from bedplate.tasks.arm_reach.kinematics import Chain, Pose
 
 # closing speed per metre of gap, gap that is always kept, gap beyond which nothing is damped
-DAMPING_HZ, KEEP_M, RANGE_M = 3.0, 0.015, 0.15
+DAMPING_HZ, KEEP_M, RANGE_M = 3.0, 0.02, 0.15
 # the same for the joints' ends
 JOINT_DAMPING_HZ, JOINT_KEEP_RAD = 4.0, 0.01
 # links that are fewer joints apart cannot touch, or touch by design

@@ -12,7 +12,7 @@ from bedplate.tasks.arm_reach.kinematics import Chain, Pose
 from bedplate.tasks.spec import Signals
 
 # weight of the approach axis against metres, gain towards the target
-AXIS_WEIGHT_M, GAIN_HZ = 0.3, 4.0
+AXIS_WEIGHT_M, GAIN_HZ = 0.1, 4.0
 # farthest that the tip is drawn at once, and the detour; chosen on 200 training worlds
 LEASH_M, DETOUR_MARGIN_M, DETOUR_LIFT_M, BOX_TO_BALL = 0.25, 0.15, 0.05, 0.8
 
