@@ -111,4 +111,3 @@ class PerWorldPolicies:
         for i in running.nonzero()[0].tolist():
             command[i] = self._policies[i].act({name: value[i] for name, value in signals.items()}, sent[i])
         return env.task.action.to_action(torch.from_numpy(command), env.signals, env.memory)
-
