@@ -1,4 +1,4 @@
-"""The update under a teacher: without weight it is Stable-Baselines3's, with all of it the policy goes to the teacher."""
+"""The update under a teacher: alone it is Stable-Baselines3's, and with all weight it goes to the teacher."""
 
 from __future__ import annotations
 
