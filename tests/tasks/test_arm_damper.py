@@ -8,13 +8,20 @@ import torch
 
 from bedplate.tasks.arm_reach.controller import Controller, nearest
 from bedplate.tasks.arm_reach.damper import DAMPING_HZ, KEEP_M, RANGE_M, Damper, Rows
+from bedplate.tasks.arm_reach.geometry import Obstacle
 from bedplate.tasks.arm_reach.kinematics import Chain
 from bedplate.tasks.arm_reach.servo import Servo
 from bedplate.tasks.robots.arm import Arm
 from bedplate.tasks.robots.load import load_arm
 
-FAR = torch.tensor([[5.0, 5.0, 5.0]], dtype=torch.float64)
-HALF = torch.full((1, 3), 0.05, dtype=torch.float64)
+
+def box(centre: list[float] | torch.Tensor) -> Obstacle:
+    """A box of 10 cm at `centre` (3,)."""
+    place = torch.as_tensor(centre, dtype=torch.float64).reshape(1, 3)
+    return Obstacle(place, torch.full((1, 3), 0.05, dtype=torch.float64), torch.eye(3, dtype=torch.float64)[2:])
+
+
+FAR = box([5.0, 5.0, 5.0])
 # elbow and wrist bent until the hand is near the upper arm
 FOLDED = torch.tensor([[0.0, 0.0, 0.0, -2.9, 0.0, 0.3, 0.0]], dtype=torch.float64)
 
@@ -30,9 +37,9 @@ def damper(arm: Arm) -> Damper:
     return Damper(chain, -5.0, arm.position_low, arm.position_high)
 
 
-def within(damper: Damper, q: torch.Tensor, speed: torch.Tensor, obstacle: torch.Tensor) -> tuple[torch.Tensor, Rows]:
+def within(damper: Damper, q: torch.Tensor, speed: torch.Tensor, obstacle: Obstacle) -> tuple[torch.Tensor, Rows]:
     """The speed that the dampers leave of a wanted one, and their rows."""
-    rows = damper.rows(damper.chain.pose(q), q, obstacle, HALF)
+    rows = damper.rows(damper.chain.pose(q), q, obstacle)
     eye = torch.eye(7, dtype=torch.float64)[None]
     return nearest(speed, rows, eye), rows
 
@@ -47,7 +54,7 @@ def test_no_part_runs_into_an_obstacle(damper, arm):
     home = torch.tensor([arm.home], dtype=torch.float64)
     chain, pose = damper.chain, damper.chain.pose(home)
     # a box 6 cm before the last point, and a motion of all joints that drives that point at it
-    obstacle = pose.points[:, -1] + torch.tensor([[0.06 + 0.05 + float(chain.radii[-1]), 0.0, 0.0]])
+    obstacle = box(pose.points[0, -1] + torch.tensor([0.06 + 0.05 + float(chain.radii[-1]), 0.0, 0.0]))
     x_axis = torch.tensor([1.0, 0.0, 0.0], dtype=torch.float64).expand_as(pose.points)
     towards = chain.along(pose, pose.points, x_axis, chain.moved)[0, -1]
     speed = 2.0 * (towards / towards.norm())[None]
@@ -69,20 +76,20 @@ def test_the_arm_neither_folds_into_itself_nor_drives_past_a_joint_end(damper, s
 
 def test_gaps_open_as_fast_as_the_rows_say(damper, arm):
     home = torch.tensor([arm.home], dtype=torch.float64)
-    obstacle = torch.tensor([[0.5, 0.2, 0.4]], dtype=torch.float64)
-    opening, gap = damper.gaps(damper.chain.pose(home), obstacle, HALF)
+    obstacle = box([0.5, 0.2, 0.4])
+    opening, gap = damper.gaps(damper.chain.pose(home), obstacle)
     assert opening.shape == (1, gap.shape[1], 7)
     for joint in range(7):
         step = torch.zeros_like(home)
         step[0, joint] = 1e-4
-        gaps = [damper.gaps(damper.chain.pose(q), obstacle, HALF)[1] for q in (home - step, home + step)]
+        gaps = [damper.gaps(damper.chain.pose(q), obstacle)[1] for q in (home - step, home + step)]
         np.testing.assert_allclose(opening[0, :, joint], (gaps[1] - gaps[0])[0] / 2e-4, atol=2e-3)
 
 
 def test_a_row_far_away_asks_for_nothing(damper, arm):
     home = torch.tensor([arm.home], dtype=torch.float64)
-    _, gap = damper.gaps(damper.chain.pose(home), FAR, HALF)
-    rows = damper.rows(damper.chain.pose(home), home, FAR, HALF)
+    _, gap = damper.gaps(damper.chain.pose(home), FAR)
+    rows = damper.rows(damper.chain.pose(home), home, FAR)
     assert (gap > RANGE_M).any()
     assert (rows.least[:, : gap.shape[1]][gap > RANGE_M] < -100).all()
 
@@ -95,8 +102,9 @@ def test_the_controller_brings_a_free_arm_to_its_target(damper, arm):
     signals = {
         "target_position": pose.tip,
         "target_axis": pose.axis,
-        "obstacle_position": FAR,
-        "obstacle_size": HALF,
+        "obstacle_position": FAR.centre,
+        "obstacle_size": FAR.half,
+        "obstacle_shape": FAR.shape,
     }
     for _ in range(200):
         command = controller.command({**signals, "joint_position": q})

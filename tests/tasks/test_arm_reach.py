@@ -12,7 +12,7 @@ from bedplate.core.errors import BedplateError
 from bedplate.envs.lint import lint_task
 from bedplate.envs.vec_env import TaskVecEnv
 from bedplate.tasks.arm_reach import arm_reach
-from bedplate.tasks.arm_reach.geometry import box_gap, detour, solve, turning
+from bedplate.tasks.arm_reach.geometry import Obstacle, detour, solve, turning
 from bedplate.tasks.arm_reach.kinematics import Chain
 from bedplate.tasks.arm_reach.worlds import WorldSampler
 from bedplate.tasks.contract import contract_of
@@ -103,6 +103,35 @@ def test_along_is_the_derivative_of_the_points(chain: Chain, arm: Arm) -> None:
         np.testing.assert_allclose(along[:, joint], (moved * directions[0]).sum(dim=1), atol=1e-3)
 
 
+@pytest.mark.parametrize(
+    ("shape", "geom", "half"),
+    [(0, "sphere", [0.1, 0.1, 0.1]), (1, "cylinder", [0.1, 0.1, 0.07]), (2, "box", [0.05, 0.1, 0.12])],
+)
+def test_the_obstacles_gap_is_mujocos_distance(shape: int, geom: str, half: list[float]) -> None:
+    # a tiny ball at each point; MuJoCo gives the distance of two geoms
+    size = [half[0], half[2], 0] if geom == "cylinder" else half
+    model = mujoco.MjModel.from_xml_string(
+        f"""<mujoco><worldbody><geom type="{geom}" size="{size[0]} {size[1]} {size[2]}"/>
+        <body mocap="true"><geom type="sphere" size="0.001"/></body></worldbody></mujoco>"""
+    )
+    data = mujoco.MjData(model)
+    points = np.random.default_rng(0).uniform(-0.3, 0.3, (60, 3))
+    chosen = torch.zeros(1, 3, dtype=torch.float64)
+    chosen[0, shape] = 1.0
+    obstacle = Obstacle(torch.zeros(1, 3, dtype=torch.float64), torch.tensor([half], dtype=torch.float64), chosen)
+    gap, way = obstacle.gap(torch.from_numpy(points)[None])
+    further, _ = obstacle.gap(torch.from_numpy(points)[None] + 1e-3 * way)
+    outside = gap[0] > 0.01
+    assert outside.sum() > 30
+    for k in outside.nonzero()[:, 0].tolist():
+        data.mocap_pos[0] = points[k]
+        mujoco.mj_forward(model, data)
+        found = mujoco.mj_geomDistance(model, data, 0, 1, 1.0, None) + 0.001
+        assert float(gap[0, k]) == pytest.approx(found, abs=1e-4)
+    # the way out is the direction in which the gap grows
+    np.testing.assert_allclose((further - gap)[0, outside], 1e-3, rtol=0.02)
+
+
 def test_geometry() -> None:
     generator = torch.Generator().manual_seed(0)
     root = torch.randn(16, 6, 6, generator=generator)
@@ -114,11 +143,6 @@ def test_geometry() -> None:
     x, y = torch.tensor([[1.0, 0.0, 0.0]]), torch.tensor([[0.0, 1.0, 0.0]])
     np.testing.assert_allclose(turning(x, y), [[0.0, 0.0, 2**0.5]], atol=1e-3)
     np.testing.assert_allclose(turning(x, x), [[0.0, 0.0, 0.0]], atol=1e-6)
-
-    # outside a face, outside an edge, inside
-    points = torch.tensor([[[0.3, 0.0, 0.0], [0.4, 0.5, 0.0], [0.05, 0.0, 0.0]]])
-    gap, _ = box_gap(points, torch.zeros(1, 3), torch.full((1, 3), 0.1))
-    np.testing.assert_allclose(gap, [[0.2, 0.5, -0.05]], atol=1e-6)
 
     # a ball in the way is passed, one beside it is not
     tip, target = torch.zeros(1, 3), torch.tensor([[1.0, 0.0, 0.0]])

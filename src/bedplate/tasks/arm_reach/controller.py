@@ -12,14 +12,14 @@ import torch
 from torch import Tensor
 
 from bedplate.tasks.arm_reach.damper import Damper, Rows
-from bedplate.tasks.arm_reach.geometry import solve
+from bedplate.tasks.arm_reach.geometry import Obstacle, solve
 from bedplate.tasks.arm_reach.kinematics import Pose
 from bedplate.tasks.arm_reach.servo import GAIN_HZ, Servo
 from bedplate.tasks.spec import Signals
 
 # weight of joint speed against tip speed, and how strongly free joints are drawn to the middle of their range
 DAMPING, CENTRING = 0.03, 0.1
-ITERATIONS = 12
+ITERATIONS = 14
 
 
 @dataclass(frozen=True)
@@ -56,8 +56,7 @@ class Controller:
         speed = GAIN_HZ * (centring + (inverse @ (jacobian @ missing))[:, :, 0])
 
         # the same within the bounds
-        obstacle, half = signals["obstacle_position"].double(), signals["obstacle_size"].double()
-        speed = nearest(speed, damper.rows(pose, q, obstacle, half), inverse)
+        speed = nearest(speed, damper.rows(pose, q, Obstacle.of(signals)), inverse)
         return speed / (speed.abs() / fastest).amax(dim=1, keepdim=True).clamp(min=1.0)
 
 

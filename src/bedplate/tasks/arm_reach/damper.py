@@ -12,11 +12,11 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from bedplate.tasks.arm_reach.geometry import box_gap
+from bedplate.tasks.arm_reach.geometry import Obstacle
 from bedplate.tasks.arm_reach.kinematics import Chain, Pose
 
 # closing speed per metre of gap, gap that is always kept, gap beyond which nothing is damped
-DAMPING_HZ, KEEP_M, RANGE_M = 3.0, 0.02, 0.15
+DAMPING_HZ, KEEP_M, RANGE_M = 2.0, 0.015, 0.15
 # the same for the joints' ends
 JOINT_DAMPING_HZ, JOINT_KEEP_RAD = 4.0, 0.01
 # links that are fewer joints apart cannot touch, or touch by design
@@ -57,15 +57,15 @@ class Damper:
     low: tuple[float, ...]
     high: tuple[float, ...]
 
-    def rows(self, pose: Pose, q: Tensor, obstacle: Tensor, half: Tensor) -> Rows:
+    def rows(self, pose: Pose, q: Tensor, obstacle: Obstacle) -> Rows:
         """The bounds at a pose.
 
         Args:
             pose: the arm.
             q: (n, num_joints) float64 its joint positions.
-            obstacle, half: (n, 3) float64 centre and half extents of the obstacle.
+            obstacle: the obstacle.
         """
-        opening, gap = self.gaps(pose, obstacle, half)
+        opening, gap = self.gaps(pose, obstacle)
         least = torch.where(gap < RANGE_M, -DAMPING_HZ * (gap - KEEP_M), NOTHING)
         low, high = (torch.tensor(ends, dtype=torch.float64) for ends in (self.low, self.high))
         room = torch.cat([q - low, high - q], dim=1)
@@ -75,12 +75,12 @@ class Damper:
             least=torch.cat([least, -JOINT_DAMPING_HZ * (room - JOINT_KEEP_RAD)], dim=1),
         )
 
-    def gaps(self, pose: Pose, obstacle: Tensor, half: Tensor) -> tuple[Tensor, Tensor]:
+    def gaps(self, pose: Pose, obstacle: Obstacle) -> tuple[Tensor, Tensor]:
         """How fast each gap opens per joint speed (n, num_gaps, num_joints), and the gaps (n, num_gaps) in metres."""
         chain, points = self.chain, pose.points
         near, far, between = self._pairs
         # to the obstacle, to the table, and from point to point of the arm itself
-        gap, away = box_gap(points, obstacle, half)
+        gap, away = obstacle.gap(points)
         up = torch.tensor([0.0, 0.0, 1.0], dtype=torch.float64).expand_as(points)
         apart = points[:, far] - points[:, near]
         distance = apart.norm(dim=2, keepdim=True)

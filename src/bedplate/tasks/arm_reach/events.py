@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from bedplate.tasks.arm_reach.judge import Judge
-from bedplate.tasks.arm_reach.worlds import WorldSampler, geom_size
+from bedplate.tasks.arm_reach.worlds import SHAPES, WorldSampler, geom_size
 from bedplate.tasks.spec import Event
 from bedplate.tasks.state import State
 
@@ -72,6 +72,7 @@ class Events:
             state.world["target_axis"][i] = torch.from_numpy(made.axis)
             state.world["obstacle"][i] = torch.from_numpy(made.obstacle)
             state.world["obstacle_half"][i] = torch.from_numpy(made.half)
+            state.world["obstacle_shape"][i] = torch.tensor([float(made.shape == shape) for shape in SHAPES])
             state.world["across"][i] = float(made.across)
         engine.forward(ids)
         self.judge.begin(state, torch.from_numpy(ids))

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from bedplate.tasks.arm_reach.controller import Controller
-from bedplate.tasks.arm_reach.geometry import box_gap, turning
+from bedplate.tasks.arm_reach.geometry import Obstacle, turning
 from bedplate.tasks.arm_reach.kinematics import Chain, Pose
 from bedplate.tasks.robots.arm import Arm
 from bedplate.tasks.spec import Feature, Memory, Signals
@@ -47,7 +47,7 @@ class Observer:
                 lambda signals, memory: memory["commanded"] / torch.tensor(self.controller.servo.speed),
             ),
             # everything that needs the arm's pose is one slice, so that kinematics run once
-            Feature("reach", 26 + 3 * joints + 2 * points, self._reach),
+            Feature("reach", 29 + 3 * joints + 2 * points, self._reach),
         )
 
     def _joint_position(self, signals: Signals, memory: Memory) -> Tensor:
@@ -63,11 +63,11 @@ class Observer:
     def _reach(self, signals: Signals, memory: Memory) -> Tensor:
         pose = self.chain.pose(signals["joint_position"])
         target, axis = signals["target_position"].double(), signals["target_axis"].double()
-        obstacle, half = signals["obstacle_position"].double(), signals["obstacle_size"].double()
+        obstacle = Obstacle.of(signals)
         error, turn = target - pose.tip, turning(pose.axis, axis)
         distance = error.norm(dim=1, keepdim=True)
         angle = turn.norm(dim=1, keepdim=True)
-        gap, normal = box_gap(pose.points, obstacle, half)
+        gap, normal = obstacle.gap(pose.points)
         gap = gap - self.chain.radii
 
         # what the classical controller would do
@@ -91,8 +91,9 @@ class Observer:
                 self._push(pose, gap, normal),
                 gap.clamp(max=FAR_M),
                 pose.points[:, :, 2] - self.chain.radii,
-                (obstacle - pose.tip).clamp(-1.0, 1.0),
-                half,
+                (obstacle.centre - pose.tip).clamp(-1.0, 1.0),
+                obstacle.half,
+                obstacle.shape,
             ],
             dim=1,
         ).float()

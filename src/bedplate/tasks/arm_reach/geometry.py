@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+
 import torch
 from torch import Tensor
 
@@ -15,15 +18,51 @@ def turning(axis: Tensor, target: Tensor) -> Tensor:
     return cross / (cross.norm(dim=1, keepdim=True) + 1e-4) * chord
 
 
-def box_gap(points: Tensor, centre: Tensor, half: Tensor) -> tuple[Tensor, Tensor]:
-    """Distance (n, k) of points (n, k, 3) to a box's surface, negative inside, and the unit way out (n, k, 3)."""
-    away = points - centre[:, None]
-    outside = away.abs() - half[:, None]
-    reach = outside.clamp(min=0.0)
-    gap = reach.norm(dim=2) + outside.amax(dim=2).clamp(max=0.0)
-    # outside, the gradient of the distance; inside, away from the centre
-    out = torch.where(away < 0, -reach, reach) + 1e-3 * away
-    return gap, out / (out.norm(dim=2, keepdim=True) + 1e-9)
+@dataclass(frozen=True)
+class Obstacle:
+    """The obstacle of each world.
+
+    Attributes:
+        centre: (n, 3) in the base frame.
+        half: (n, 3) half extents of its bounding box.
+        shape: (n, 3) 1 in the column of its shape: sphere, upright cylinder, box.
+    """
+
+    centre: Tensor
+    half: Tensor
+    shape: Tensor
+
+    @classmethod
+    def of(cls, signals: Mapping[str, Tensor]) -> Obstacle:
+        """As measured, float64."""
+        return cls(*(signals[f"obstacle_{name}"].double() for name in ("position", "size", "shape")))
+
+    def gap(self, points: Tensor) -> tuple[Tensor, Tensor]:
+        """Distance (n, k) of points (n, k, 3) to the surface, negative inside, and the unit way out (n, k, 3)."""
+        away = points - self.centre[:, None]
+        half = self.half[:, None]
+        level = away[:, :, :2].norm(dim=2, keepdim=True)
+        far = away.norm(dim=2)
+
+        # distance beyond the sides: a box has three pairs of them, a cylinder one round side and one pair
+        sides = away.abs() - half
+        round_sides = torch.cat([level - half[:, :, :1], sides[:, :, 2:]], dim=2)
+        gaps = torch.stack([far - half[:, :, 0], _beyond(round_sides), _beyond(sides)], dim=2)
+
+        # ways out: from the centre, from the axis or an end, from the nearest side
+        reach, round_reach = sides.clamp(min=0.0), round_sides.clamp(min=0.0)
+        outward = torch.where(away < 0, -1.0, 1.0)
+        outwards = torch.cat(
+            [away[:, :, :2] / (level + 1e-9) * round_reach[:, :, :1], outward[:, :, 2:] * round_reach[:, :, 1:]], dim=2
+        )
+        ways = torch.stack([away, outwards, outward * reach], dim=3)
+        way = (ways * self.shape[:, None, None]).sum(dim=3) + 1e-3 * away
+        return (gaps * self.shape[:, None]).sum(dim=2), way / (way.norm(dim=2, keepdim=True) + 1e-9)
+
+
+def _beyond(sides: Tensor) -> Tensor:
+    """Distance to a shape from the distances (n, k, m) beyond each pair of its sides."""
+    return sides.clamp(min=0.0).norm(dim=2) + sides.amax(dim=2).clamp(max=0.0)
 
 
 def detour(tip: Tensor, target: Tensor, centre: Tensor, radius: Tensor, lift_m: float) -> Tensor:

@@ -20,6 +20,7 @@ WORLD = {
     "target_axis": 3,
     "obstacle": 3,
     "obstacle_half": 3,
+    "obstacle_shape": 3,
     "across": 1,
     "potential": 1,
     "gained": 1,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from bedplate.tasks.arm_reach.geometry import detour, turning
+from bedplate.tasks.arm_reach.geometry import Obstacle, detour, turning
 from bedplate.tasks.arm_reach.kinematics import Chain, Pose
 from bedplate.tasks.spec import Signals
 
@@ -35,9 +35,9 @@ class Servo:
         Turning about the approach axis itself is free.
         """
         target, axis = signals["target_position"].double(), signals["target_axis"].double()
-        obstacle, half = signals["obstacle_position"].double(), signals["obstacle_size"].double()
-        radius = BOX_TO_BALL * half.norm(dim=1, keepdim=True) + DETOUR_MARGIN_M
-        aim = detour(pose.tip, target, obstacle, radius, DETOUR_LIFT_M)
+        obstacle = Obstacle.of(signals)
+        radius = BOX_TO_BALL * obstacle.half.norm(dim=1, keepdim=True) + DETOUR_MARGIN_M
+        aim = detour(pose.tip, target, obstacle.centre, radius, DETOUR_LIFT_M)
         error = aim - pose.tip
         error = error / (error.norm(dim=1, keepdim=True) / LEASH_M).clamp(min=1.0)
         linear = self.chain.jacobian(pose, pose.tip)

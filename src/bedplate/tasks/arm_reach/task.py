@@ -193,6 +193,16 @@ def _signals(arm: Arm, chain: Chain) -> tuple[Signal, ...]:
             high=1.0,
             max_age_s=1.0,
         ),
+        Signal(
+            name="obstacle_shape",
+            components=("sphere", "cylinder", "box"),
+            unit="1",
+            frame="base",
+            read=told("obstacle_shape"),
+            low=0.0,
+            high=1.0,
+            max_age_s=1.0,
+        ),
     )
 
 

@@ -198,6 +198,8 @@ def _signals(num_rays: int) -> tuple[Signal, ...]:
 
 
 def _features(num_rays: int) -> tuple[Feature, ...]:
+    # what the classical controller would do is one of them
+    steering = Steering()
     return (
         Feature("range", num_rays, lambda signals, memory: signals["range"] / flight.RANGE_M),
         Feature("closeness", num_rays, flight.closeness),
@@ -208,6 +210,7 @@ def _features(num_rays: int) -> tuple[Feature, ...]:
         Feature("gravity", 3, lambda signals, memory: signals["gravity"]),
         Feature("goal", 5, flight.goal_direction),
         Feature("previous_action", 4, lambda signals, memory: memory["previous_action"]),
+        Feature("steering", 4, lambda signals, memory: _action().to_action(steering(signals), signals, memory)),
     )
 
 
