@@ -210,7 +210,8 @@ def _features(num_rays: int) -> tuple[Feature, ...]:
         Feature("gravity", 3, lambda signals, memory: signals["gravity"]),
         Feature("goal", 5, flight.goal_direction),
         Feature("previous_action", 4, lambda signals, memory: memory["previous_action"]),
-        Feature("steering", 4, lambda signals, memory: _action().to_action(steering(signals), signals, memory)),
+        # without the yaw rate, which it leaves alone
+        Feature("steering", 3, lambda signals, memory: _action().to_action(steering(signals), signals, memory)[:, :3]),
     )
 
 
