@@ -63,15 +63,17 @@ class Steering:
 
     def _velocity(self, signals: Signals) -> Tensor:
         """(num_envs, 2) m/s ahead and to the left."""
-        ranges, goal = signals["range"], signals["goal"][:, :2]
+        # in doubles: a direction is chosen, and every runtime must choose the same one
+        ranges, goal = signals["range"].double(), signals["goal"][:, :2].double()
         distance = goal.norm(dim=1).clamp(min=1e-3)
-        angles = flight.fan_angles(ranges.shape[1])
+        angles = flight.fan_angles(ranges.shape[1]).double()
         rays = torch.stack([torch.cos(angles), torch.sin(angles)], dim=1)
 
         # candidate directions, counted from the goal's: (num_envs, DIRECTIONS, 2)
-        turn = torch.linspace(-math.pi, math.pi, DIRECTIONS + 1)
-        bearing = torch.atan2(goal[:, 1], goal[:, 0])[:, None] + turn
-        directions = torch.stack([torch.cos(bearing), torch.sin(bearing)], dim=2)
+        turn = torch.linspace(-math.pi, math.pi, DIRECTIONS + 1, dtype=torch.float64)
+        ahead, left = (goal / distance[:, None]).split(1, dim=1)
+        cos, sin = torch.cos(turn), torch.sin(turn)
+        directions = torch.stack([ahead * cos - left * sin, ahead * sin + left * cos], dim=2)
 
         # how far each is free, up to what is looked along
         look = distance.clamp(max=self.look_m)[:, None]
@@ -83,7 +85,7 @@ class Steering:
         speed = (0.15 + 0.8 * free[world, best]).clamp(max=self.speed_m_s)
         speed = torch.minimum(speed, 0.1 + 1.2 * distance)
         near = (1.0 - ranges / self.push_m).clamp(min=0.0)
-        return directions[world, best] * speed[:, None] - self.push_m_s * near @ rays
+        return (directions[world, best] * speed[:, None] - self.push_m_s * near @ rays).float()
 
     def _free(self, directions: Tensor, returns: Tensor, ranges: Tensor) -> Tensor:
         """(num_envs, DIRECTIONS) m to the first return (num_envs, num_rays, 2) inside of each direction's corridor."""
