@@ -12,7 +12,6 @@ from bedplate.tasks.arm_reach.geometry import Obstacle
 from bedplate.tasks.arm_reach.kinematics import Chain
 from bedplate.tasks.arm_reach.servo import Servo
 from bedplate.tasks.robots.arm import Arm
-from bedplate.tasks.robots.load import load_arm
 
 
 def box(centre: list[float] | torch.Tensor) -> Obstacle:
@@ -27,13 +26,7 @@ FOLDED = torch.tensor([[0.0, 0.0, 0.0, -2.9, 0.0, 0.3, 0.0]], dtype=torch.float6
 
 
 @pytest.fixture(scope="module")
-def arm() -> Arm:
-    return load_arm("arm7", "")
-
-
-@pytest.fixture(scope="module")
-def damper(arm: Arm) -> Damper:
-    chain = Chain(arm.spec.copy().compile(), arm.joints, arm.tip)
+def damper(arm: Arm, chain: Chain) -> Damper:
     return Damper(chain, -5.0, arm.position_low, arm.position_high)
 
 

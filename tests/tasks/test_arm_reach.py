@@ -17,23 +17,7 @@ from bedplate.tasks.arm_reach.kinematics import Chain
 from bedplate.tasks.arm_reach.worlds import WorldSampler
 from bedplate.tasks.contract import contract_of
 from bedplate.tasks.robots.arm import Arm
-from bedplate.tasks.robots.load import load_arm
 from bedplate.tasks.spec import Task
-
-
-@pytest.fixture(scope="module")
-def arm() -> Arm:
-    return load_arm()
-
-
-@pytest.fixture(scope="module")
-def chain(arm: Arm) -> Chain:
-    return Chain(arm.spec.copy().compile(), arm.joints, arm.tip)
-
-
-@pytest.fixture(scope="module")
-def sampler(arm: Arm, chain: Chain) -> WorldSampler:
-    return WorldSampler(arm, chain, 0.0)
 
 
 @pytest.fixture(scope="module")

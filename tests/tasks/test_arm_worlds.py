@@ -6,31 +6,14 @@ import itertools
 
 import mujoco
 import numpy as np
-import pytest
 
 from bedplate.tasks.arm_reach.kinematics import Chain
 from bedplate.tasks.arm_reach.scene import build_scene
 from bedplate.tasks.arm_reach.worlds import SHAPES, WorldSampler, meets
 from bedplate.tasks.robots.arm import Arm
-from bedplate.tasks.robots.load import load_arm
 
 VOXEL_M = 0.1
 SPHERE, CYLINDER, BOX = (int(shape) for shape in SHAPES)
-
-
-@pytest.fixture(scope="module")
-def arm() -> Arm:
-    return load_arm()
-
-
-@pytest.fixture(scope="module")
-def chain(arm: Arm) -> Chain:
-    return Chain(arm.spec.copy().compile(), arm.joints, arm.tip)
-
-
-@pytest.fixture(scope="module")
-def sampler(arm: Arm, chain: Chain) -> WorldSampler:
-    return WorldSampler(arm, chain, 0.0)
 
 
 def test_straight_line_through_an_obstacle() -> None:

@@ -63,6 +63,7 @@ def quad_avoid(
     )
     arena = place.Arena(worlds)
     fan = tuple((math.cos(a), math.sin(a), 0.0) for a in flight.fan_angles(num_rays).tolist())
+    action, steering = _action(), Steering()
     return Task(
         id="quad_avoid",
         description="obstacle avoidance of a 32 g quadrotor among unseen pillars",
@@ -75,9 +76,9 @@ def quad_avoid(
             RaySensor("down", "quad", (0, 0, 0), ((0.0, 0.0, -1.0),), flight.RANGE_M, (place.FLOOR_GROUP,)),
         ),
         signals=_signals(num_rays),
-        features=_features(num_rays),
+        features=_features(num_rays, action, steering),
         memory=(previous_action(4),),
-        action=_action(),
+        action=action,
         limits=_limits(),
         world=place.WORLD,
         world_version=worlds.version,
@@ -109,7 +110,7 @@ def quad_avoid(
             variation.gusts(speed_m_s=2.0, vertical_m_s=0.5, interval_s=(0.5, 3.0)),
         ),
         success=place.reached_goal,
-        baseline=Steering(),
+        baseline=steering,
         metrics={"path_efficiency": point_goal.path_efficiency, "mean_speed_m_s": _mean_speed},
         difficulty={
             "arena": f"{arena_m:g} x {arena_m:g} x {place.CEILING_M:g} m, walled",
@@ -197,9 +198,7 @@ def _signals(num_rays: int) -> tuple[Signal, ...]:
     )
 
 
-def _features(num_rays: int) -> tuple[Feature, ...]:
-    # what the classical controller would do is one of them
-    steering = Steering()
+def _features(num_rays: int, action: Action, steering: Steering) -> tuple[Feature, ...]:
     return (
         Feature("range", num_rays, lambda signals, memory: signals["range"] / flight.RANGE_M),
         Feature("closeness", num_rays, flight.closeness),
@@ -210,8 +209,8 @@ def _features(num_rays: int) -> tuple[Feature, ...]:
         Feature("gravity", 3, lambda signals, memory: signals["gravity"]),
         Feature("goal", 5, flight.goal_direction),
         Feature("previous_action", 4, lambda signals, memory: memory["previous_action"]),
-        # without the yaw rate, which it leaves alone
-        Feature("steering", 3, lambda signals, memory: _action().to_action(steering(signals), signals, memory)[:, :3]),
+        # what the classical controller would do, without the yaw rate, which it leaves alone
+        Feature("steering", 3, lambda signals, memory: action.to_action(steering(signals), signals, memory)[:, :3]),
     )
 
 
