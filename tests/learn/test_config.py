@@ -76,6 +76,7 @@ def test_an_unknown_key_is_refused_with_the_nearest_name(recipe, override, neare
     ("override", "words"),
     [
         ("learn.batch_size=60", "does not divide the rollout of env.num_envs x learn.n_steps = 8 x 16 = 128"),
+        ("learn.batch_size=1", "learn.batch_size is 1"),
         ("learn.gamma=1.5", "learn.gamma is 1.5"),
         ("learn.learning_rate=0", "learn.learning_rate is 0"),
         ("learn.learning_rate=.nan", "learn.learning_rate is nan"),

@@ -174,11 +174,11 @@ def test_sampling_fills_the_buffer_as_stable_baselines3_would():
     np.testing.assert_allclose(ours.advantages, theirs.advantages, atol=1e-3)
 
 
-def test_a_diverged_policy_ends_training_with_advice(tmp_path):
-    with pytest.raises(BedplateError, match="diverged"):
-        _train(
-            tmp_path / "run", _config(total_steps=20_000, learning_rate=1e6, learning_rate_final=1e6, max_grad_norm=1e9)
-        )
+@pytest.mark.parametrize("teacher", [{}, {"imitate_steps": 256, "imitate_fade_steps": 100_000}])
+def test_a_diverged_policy_ends_training_with_advice(tmp_path, teacher):
+    huge = {"learning_rate": 1e6, "learning_rate_final": 1e6, "max_grad_norm": 1e9}
+    with pytest.raises(BedplateError, match="training diverged after"):
+        _train(tmp_path / "run", _config(total_steps=20_000, **huge, **teacher))
 
 
 def test_a_policy_imitates_the_classical_controller_before_ppo_takes_over(tmp_path):

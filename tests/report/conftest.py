@@ -146,10 +146,12 @@ def documents() -> dict[str, Any]:
                 "limits": limits,
             },
             "contract_hash": "c" * 64,
+            "bundle_hash": "b" * 64,
             "guard": {"action_max_age_periods": 3.0, "overrun_limit": 3, "range_fault_ticks": 5},
         },
         "verification.json": {
             "contract_hash": "c" * 64,
+            "bundle_hash": "b" * 64,
             "gates": [{"name": "parity", "found": "1.91e-07", "expected": "<= 1e-05", "passed": True}],
             "samples": 537,
             "parity": {"max_error": 1.91e-7},
@@ -157,6 +159,7 @@ def documents() -> dict[str, Any]:
         },
         "serve.json": {
             "contract_hash": "c" * 64,
+            "bundle_hash": "b" * 64,
             "end": "stopped",
             "seconds": 10.0,
             "control_dt_s": 0.05,

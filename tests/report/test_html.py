@@ -229,7 +229,7 @@ def test_a_large_video_stays_a_file_of_its_own(make_run, values, monkeypatch):
 
 def test_results_of_another_bundle_are_marked(make_run, values):
     assert "another bundle" not in _page(make_run(values)).text
-    values["serve.json"]["contract_hash"] = "d" * 64
+    values["serve.json"]["bundle_hash"] = "d" * 64
     assert "another bundle" in _page(make_run(values)).text
 
 

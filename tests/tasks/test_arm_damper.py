@@ -11,6 +11,7 @@ from bedplate.tasks.arm_reach.damper import DAMPING_HZ, KEEP_M, RANGE_M, Damper,
 from bedplate.tasks.arm_reach.geometry import Obstacle
 from bedplate.tasks.arm_reach.kinematics import Chain
 from bedplate.tasks.arm_reach.servo import Servo
+from bedplate.tasks.arm_reach.sight import Sight
 from bedplate.tasks.robots.arm import Arm
 
 
@@ -30,9 +31,15 @@ def damper(arm: Arm, chain: Chain) -> Damper:
     return Damper(chain, -5.0, arm.position_low, arm.position_high)
 
 
+def seen(damper: Damper, q: torch.Tensor, obstacle: Obstacle) -> Sight:
+    """The arm at `q` (1, 7), with nowhere to go."""
+    pose = damper.chain.pose(q)
+    return Sight.at(damper.chain, q, pose.tip, pose.axis, obstacle)
+
+
 def within(damper: Damper, q: torch.Tensor, speed: torch.Tensor, obstacle: Obstacle) -> tuple[torch.Tensor, Rows]:
     """The speed that the dampers leave of a wanted one, and their rows."""
-    rows = damper.rows(damper.chain.pose(q), q, obstacle)
+    rows = damper.rows(seen(damper, q, obstacle))
     eye = torch.eye(7, dtype=torch.float64)[None]
     return nearest(speed, rows, eye), rows
 
@@ -70,19 +77,20 @@ def test_the_arm_neither_folds_into_itself_nor_drives_past_a_joint_end(damper, s
 def test_gaps_open_as_fast_as_the_rows_say(damper, arm):
     home = torch.tensor([arm.home], dtype=torch.float64)
     obstacle = box([0.5, 0.2, 0.4])
-    opening, gap = damper.gaps(damper.chain.pose(home), obstacle)
+    opening, gap = damper.gaps(seen(damper, home, obstacle))
     assert opening.shape == (1, gap.shape[1], 7)
     for joint in range(7):
         step = torch.zeros_like(home)
         step[0, joint] = 1e-4
-        gaps = [damper.gaps(damper.chain.pose(q), obstacle)[1] for q in (home - step, home + step)]
+        gaps = [damper.gaps(seen(damper, q, obstacle))[1] for q in (home - step, home + step)]
         np.testing.assert_allclose(opening[0, :, joint], (gaps[1] - gaps[0])[0] / 2e-4, atol=2e-3)
 
 
 def test_a_row_far_away_asks_for_nothing(damper, arm):
     home = torch.tensor([arm.home], dtype=torch.float64)
-    _, gap = damper.gaps(damper.chain.pose(home), FAR)
-    rows = damper.rows(damper.chain.pose(home), home, FAR)
+    sight = seen(damper, home, FAR)
+    _, gap = damper.gaps(sight)
+    rows = damper.rows(sight)
     assert (gap > RANGE_M).any()
     assert (rows.least[:, : gap.shape[1]][gap > RANGE_M] < -100).all()
 

@@ -12,8 +12,6 @@ from bedplate.cli import render
 if TYPE_CHECKING:
     from bedplate.tasks.spec import Task
 
-# shown to somebody whose setting is refused
-
 
 def robot(
     task: Annotated[str, typer.Argument(help="Name of the task; `bedplate tasks` lists them.")],

@@ -184,7 +184,10 @@ class TaskVecEnv:
         """Start a new episode in the environments `ids` (n,) int64, sorted; returns obs (num_envs, obs_dim) float32."""
         self._reset_worlds(ids)
         obs = self.task.observe(self.signals, self.memory)
-        return finite_observation(self.task, obs, torch.zeros(self.num_envs, dtype=torch.bool))
+        # a world that has just failed, and is restarted later, is looked at too
+        failed = self.engine.diverged.clone()
+        failed[torch.from_numpy(ids)] = False
+        return finite_observation(self.task, obs, failed)
 
     def close(self) -> None:
         """Release the engine's threads."""

@@ -86,7 +86,8 @@ class LearnConfig(_Section):
     total_steps: Count
     max_minutes: Positive | None = None
     n_steps: Count = 64
-    batch_size: Count = 4096
+    # advantages are normalised by their deviation within a minibatch: one sample has none
+    batch_size: Annotated[int, Field(ge=2)] = 4096
     n_epochs: Count = 5
     learning_rate: Positive = 1e-3
     learning_rate_final: Positive = 1e-4

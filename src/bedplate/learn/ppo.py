@@ -146,11 +146,11 @@ class PPO(SB3PPO):
     def train(self) -> None:
         """One PPO update by Stable-Baselines3; while there is a teacher, one of imitation or of both."""
         limit_torch_threads(self.update_threads)
-        if self.imitation is not None and self._teaching:
-            self._learn_from(self.imitation)
-            return
         try:
-            super().train()
+            if self.imitation is not None and self._teaching:
+                self._learn_from(self.imitation)
+            else:
+                super().train()
         except ValueError as error:
             # torch's distributions refuse NaN parameters and a deviation that has underflowed to zero
             if "to satisfy the constraint" not in str(error):

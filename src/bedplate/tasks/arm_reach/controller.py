@@ -12,14 +12,14 @@ import torch
 from torch import Tensor
 
 from bedplate.tasks.arm_reach.damper import Damper, Rows
-from bedplate.tasks.arm_reach.geometry import Obstacle, solve
-from bedplate.tasks.arm_reach.kinematics import Pose
+from bedplate.tasks.arm_reach.geometry import solve
 from bedplate.tasks.arm_reach.servo import GAIN_HZ, Servo
+from bedplate.tasks.arm_reach.sight import Sight
 from bedplate.tasks.spec import Signals
 
 # weight of joint speed against tip speed, and how strongly free joints are drawn to the middle of their range
-DAMPING, CENTRING = 0.03, 0.1
-ITERATIONS = 14
+DAMPING, CENTRING = 0.03, 0.05
+ITERATIONS = 20
 
 
 @dataclass(frozen=True)
@@ -36,19 +36,18 @@ class Controller:
 
     def command(self, signals: Signals) -> Tensor:
         """Joint speeds (n, num_joints) float32 in rad/s (m/s)."""
-        return self.speed_at(self.servo.chain.pose(signals["joint_position"]), signals).float()
+        return self.speed(Sight.of(self.servo.chain, signals)).float()
 
-    def speed_at(self, pose: Pose, signals: Signals) -> Tensor:
-        """The same, float64, for a pose that is known already."""
+    def speed(self, sight: Sight) -> Tensor:
+        """The same, float64."""
         servo, damper = self.servo, self.damper
-        q = signals["joint_position"].double()
-        jacobian, wanted = servo.goal(pose, signals)
+        jacobian, wanted = servo.goal(sight)
         low, high, fastest = (
             torch.tensor(values, dtype=torch.float64) for values in (damper.low, damper.high, servo.speed)
         )
 
         # least squares with some weight on joint speed
-        centring = CENTRING * ((low + high) / 2 - q)
+        centring = CENTRING * ((low + high) / 2 - sight.q)
         missing = wanted - (jacobian * centring[:, :, None]).sum(dim=1)[:, :, None]
         eye = torch.eye(len(damper.low), dtype=torch.float64)
         weight = jacobian @ jacobian.transpose(1, 2) + DAMPING**2 * eye
@@ -56,7 +55,7 @@ class Controller:
         speed = GAIN_HZ * (centring + (inverse @ (jacobian @ missing))[:, :, 0])
 
         # the same within the bounds
-        speed = nearest(speed, damper.rows(pose, q, Obstacle.of(signals)), inverse)
+        speed = nearest(speed, damper.rows(sight), inverse)
         return speed / (speed.abs() / fastest).amax(dim=1, keepdim=True).clamp(min=1.0)
 
 

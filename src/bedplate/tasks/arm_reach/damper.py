@@ -12,11 +12,11 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from bedplate.tasks.arm_reach.geometry import Obstacle
-from bedplate.tasks.arm_reach.kinematics import Chain, Pose
+from bedplate.tasks.arm_reach.kinematics import Chain
+from bedplate.tasks.arm_reach.sight import Sight
 
 # closing speed per metre of gap, gap that is always kept, gap beyond which nothing is damped
-DAMPING_HZ, KEEP_M, RANGE_M = 2.0, 0.015, 0.15
+DAMPING_HZ, KEEP_M, RANGE_M = 1.5, 0.02, 0.15
 # the same for the joints' ends
 JOINT_DAMPING_HZ, JOINT_KEEP_RAD = 4.0, 0.01
 # links that are fewer joints apart cannot touch, or touch by design
@@ -57,41 +57,34 @@ class Damper:
     low: tuple[float, ...]
     high: tuple[float, ...]
 
-    def rows(self, pose: Pose, q: Tensor, obstacle: Obstacle) -> Rows:
-        """The bounds at a pose.
-
-        Args:
-            pose: the arm.
-            q: (n, num_joints) float64 its joint positions.
-            obstacle: the obstacle.
-        """
-        opening, gap = self.gaps(pose, obstacle)
+    def rows(self, sight: Sight) -> Rows:
+        """The bounds at what is seen."""
+        opening, gap = self.gaps(sight)
         least = torch.where(gap < RANGE_M, -DAMPING_HZ * (gap - KEEP_M), NOTHING)
         low, high = (torch.tensor(ends, dtype=torch.float64) for ends in (self.low, self.high))
-        room = torch.cat([q - low, high - q], dim=1)
-        eye = torch.eye(len(self.low), dtype=torch.float64).expand(len(q), -1, -1)
+        room = torch.cat([sight.q - low, high - sight.q], dim=1)
+        eye = torch.eye(len(self.low), dtype=torch.float64).expand(len(room), -1, -1)
         return Rows(
             opening=torch.cat([opening, eye, -eye], dim=1),
             least=torch.cat([least, -JOINT_DAMPING_HZ * (room - JOINT_KEEP_RAD)], dim=1),
         )
 
-    def gaps(self, pose: Pose, obstacle: Obstacle) -> tuple[Tensor, Tensor]:
+    def gaps(self, sight: Sight) -> tuple[Tensor, Tensor]:
         """How fast each gap opens per joint speed (n, num_gaps, num_joints), and the gaps (n, num_gaps) in metres."""
-        chain, points = self.chain, pose.points
+        chain, pose, points = self.chain, sight.pose, sight.pose.points
         near, far, between = self._pairs
         # to the obstacle, to the table, and from point to point of the arm itself
-        gap, away = obstacle.gap(points)
         up = torch.tensor([0.0, 0.0, 1.0], dtype=torch.float64).expand_as(points)
         apart = points[:, far] - points[:, near]
         distance = apart.norm(dim=2, keepdim=True)
         opening = chain.along(
             pose,
             torch.cat([points, points, points[:, far]], dim=1),
-            torch.cat([away, up, apart / (distance + 1e-9)], dim=1),
+            torch.cat([sight.away, up, apart / (distance + 1e-9)], dim=1),
             torch.cat([chain.moved, chain.moved, between]),
         )
         gaps = [
-            gap - chain.radii,
+            sight.gap,
             points[:, :, 2] - self.table_m - chain.radii,
             distance[:, :, 0] - chain.radii[far] - chain.radii[near],
         ]

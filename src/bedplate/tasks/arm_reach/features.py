@@ -11,8 +11,9 @@ import torch
 from torch import Tensor
 
 from bedplate.tasks.arm_reach.controller import Controller
-from bedplate.tasks.arm_reach.geometry import Obstacle, turning
-from bedplate.tasks.arm_reach.kinematics import Chain, Pose
+from bedplate.tasks.arm_reach.geometry import turning
+from bedplate.tasks.arm_reach.kinematics import Chain
+from bedplate.tasks.arm_reach.sight import Sight
 from bedplate.tasks.robots.arm import Arm
 from bedplate.tasks.spec import Feature, Memory, Signals
 
@@ -41,11 +42,7 @@ class Observer:
         return (
             Feature("joint_position", joints, self._joint_position),
             Feature("joint_velocity", joints, self._joint_velocity),
-            Feature(
-                "commanded",
-                joints,
-                lambda signals, memory: memory["commanded"] / torch.tensor(self.controller.servo.speed),
-            ),
+            Feature("commanded", joints, self._commanded),
             # everything that needs the arm's pose is one slice, so that kinematics run once
             Feature("reach", 29 + 3 * joints + 2 * points, self._reach),
         )
@@ -61,18 +58,15 @@ class Observer:
         return memory["commanded"] / torch.tensor(self.controller.servo.speed)
 
     def _reach(self, signals: Signals, memory: Memory) -> Tensor:
-        pose = self.chain.pose(signals["joint_position"])
-        target, axis = signals["target_position"].double(), signals["target_axis"].double()
-        obstacle = Obstacle.of(signals)
-        error, turn = target - pose.tip, turning(pose.axis, axis)
+        sight = Sight.of(self.chain, signals)
+        pose, axis, obstacle = sight.pose, sight.axis, sight.obstacle
+        error, turn = sight.target - pose.tip, turning(pose.axis, axis)
         distance = error.norm(dim=1, keepdim=True)
         angle = turn.norm(dim=1, keepdim=True)
-        gap, normal = obstacle.gap(pose.points)
-        gap = gap - self.chain.radii
 
         # what the classical controller would do
         fastest = torch.tensor(self.controller.servo.speed, dtype=torch.float64)
-        classical = self.controller.speed_at(pose, signals) / fastest
+        classical = self.controller.speed(sight) / fastest
         return torch.cat(
             [
                 # where the tip is and where it has to go
@@ -88,8 +82,8 @@ class Observer:
                 # the same again, magnified: the last millimetres
                 (NEAR_GAIN * classical).clamp(-1.0, 1.0),
                 # what is in the way
-                self._push(pose, gap, normal),
-                gap.clamp(max=FAR_M),
+                self._push(sight),
+                sight.gap.clamp(max=FAR_M),
                 pose.points[:, :, 2] - self.chain.radii,
                 (obstacle.centre - pose.tip).clamp(-1.0, 1.0),
                 obstacle.half,
@@ -98,7 +92,9 @@ class Observer:
             dim=1,
         ).float()
 
-    def _push(self, pose: Pose, gap: Tensor, normal: Tensor) -> Tensor:
+    def _push(self, sight: Sight) -> Tensor:
         """Joint direction that moves the points of the arm away from the obstacle: (n, num_joints)."""
-        weight = torch.exp(-gap.clamp(min=-0.05) / PUSH_RANGE_M)
-        return self.chain.along(pose, pose.points, weight[:, :, None] * normal, self.chain.moved).sum(dim=1)
+        weight = torch.exp(-sight.gap.clamp(min=-0.05) / PUSH_RANGE_M)
+        return self.chain.along(sight.pose, sight.pose.points, weight[:, :, None] * sight.away, self.chain.moved).sum(
+            dim=1
+        )

@@ -188,6 +188,7 @@ def nav_lidar(
         terminations=(
             Termination("success", terms.reached_goal),
             Termination("collision", terms.collided, collision=True),
+            Termination("tipped", terms.tipped),
         ),
         events=(
             Event("world", arena.place, ranges={"worlds": worlds}, randomisation=False),

@@ -26,6 +26,12 @@ def collided(state: State) -> Tensor:
     return state.world["gap"][:, 0] < 0.0
 
 
+def tipped(state: State) -> Tensor:
+    """Whether the base leans by more than 25 degrees: no driving brings it there, and the lidar sees nothing then."""
+    x, y = state.qpos[:, 4], state.qpos[:, 5]
+    return 1 - 2 * (x * x + y * y) < 0.9
+
+
 def yaw(state: State) -> Tensor:
     """(num_envs,) heading in rad, world frame."""
     w, x, y, z = state.qpos[:, 3:7].unbind(dim=1)

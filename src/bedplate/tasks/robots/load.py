@@ -57,7 +57,7 @@ def load_arm(
     joints = _chain(spec, site, path)
     names = tuple(joint.name for joint in joints)
     numerics = {numeric.name: list(numeric.data) for numeric in spec.numerics}
-    keys = _home_keys(spec, path)
+    keys = _home_keys(spec)
     velocity, effort = known_limits(spec, names)
     if urdf is not None:
         velocity, effort = {**velocity, **urdf.velocity}, {**effort, **urdf.effort}
@@ -229,7 +229,7 @@ def _limits(
     return tuple(float(value) for value in values)
 
 
-def _home_keys(spec: mujoco.MjSpec, path: Path) -> dict[str, np.ndarray]:
+def _home_keys(spec: mujoco.MjSpec) -> dict[str, np.ndarray]:
     return {key.name or str(k): np.array(key.qpos) for k, key in enumerate(spec.keys) if len(key.qpos)}
 
 
