@@ -12,7 +12,7 @@ STAMP := $(VENV)/.installed
 # one torch thread in tests: the engine's own threads use the cores
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: help setup demo test test-long check format check-constraints clean
+.PHONY: help setup native demo test test-long check format check-constraints clean
 
 help:
 	@echo "make demo               install, train, evaluate, export, verify and drive a simulated robot (about 6 minutes)"
@@ -21,6 +21,7 @@ help:
 	@echo "make setup              install only"
 	@echo "make check              format, lint, types, import contracts"
 	@echo "make format             put the code into the house format"
+	@echo "make native             compile the native core for C and C++ programs into native/build (needs cmake)"
 	@echo "make check-constraints  prove that every pinned wheel loads on glibc 2.28 (needs the package index)"
 	@echo "make clean              remove .venv and caches; runs/ stays"
 
@@ -62,8 +63,13 @@ format: $(STAMP)
 	$(BIN)/ruff check --fix-only .
 	$(BIN)/ruff format .
 
+# the library, its pkg-config file and the examples; Python compiles its own copy at first use
+native:
+	cmake -S native -B native/build
+	cmake --build native/build
+
 check-constraints: $(STAMP)
 	$(BIN)/python scripts/check_constraints.py constraints/py311.txt constraints/py312.txt
 
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .test-long.log
+	rm -rf $(VENV) native/build .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .test-long.log
