@@ -11,7 +11,7 @@ import torch
 
 from bedplate.core.errors import BedplateError
 from bedplate.envs.vec_env import TaskVecEnv
-from bedplate.tasks.spec import Event, RewardTerm
+from bedplate.tasks.spec import Event, Feature, RewardTerm
 
 NUM_ENVS = 5
 STEPS = 20
@@ -176,15 +176,25 @@ def test_a_diverged_world_is_decided_counted_and_restarted(make_cart, poison):
     assert torch.isfinite(step.obs).all() and not step.terminated.any() and env.num_diverged == 1
 
 
-def test_a_non_finite_reward_ends_its_world_only(make_cart):
+def test_a_non_finite_reward_is_refused_by_name(make_cart):
     broken = RewardTerm("broken", lambda state: torch.where(state.qpos[:, 0] > 0.9, torch.nan, 0.0), 1.0)
     task = make_cart()
     env = TaskVecEnv(dataclasses.replace(task, rewards=(*task.rewards, broken)), NUM_ENVS)
     env.reset()
+    env.step(torch.zeros(NUM_ENVS, 1))
     env.state.qpos[1] = 0.95
-    step = env.step(torch.zeros(NUM_ENVS, 1))
-    assert step.terminated.tolist() == [False, True, False, False, False]
-    assert torch.isfinite(step.reward).all() and step.episodes[0].reason == "diverged"
+    with pytest.raises(BedplateError, match="reward 'broken' of environment 1 is nan"):
+        env.step(torch.zeros(NUM_ENVS, 1))
+
+
+def test_a_non_finite_feature_is_refused_by_name(make_cart):
+    broken = Feature("broken", 1, lambda signals, memory: torch.log(0.9 - signals["position"]))
+    task = make_cart()
+    env = TaskVecEnv(dataclasses.replace(task, features=(*task.features, broken)), NUM_ENVS)
+    env.reset()
+    env.state.qpos[3] = 0.95
+    with pytest.raises(BedplateError, match="feature 'broken' of environment 3 is nan"):
+        env.step(torch.zeros(NUM_ENVS, 1))
 
 
 def test_startup_and_interval_events_run_when_they_should(make_cart):

@@ -39,7 +39,7 @@ def model() -> PPO:
     return made
 
 
-def update(model: PPO, weight: float, times: int = 1) -> dict[str, float]:
+def update(model: PPO, weight: float, times: int = 1, **settings: float) -> dict[str, float]:
     for _ in range(times):
         seen = kickstart(
             model.policy,
@@ -52,6 +52,7 @@ def update(model: PPO, weight: float, times: int = 1) -> dict[str, float]:
             clip_range=0.2,
             vf_coef=model.vf_coef,
             max_grad_norm=model.max_grad_norm,
+            **settings,
         )
     return seen
 
@@ -70,8 +71,28 @@ def test_without_weight_it_is_the_update_of_stable_baselines3(model):
         assert torch.allclose(ours[name], theirs, atol=1e-6), name
         assert not torch.equal(before[name], theirs), name
     logged = model.logger.name_to_value
-    for name in ("policy_gradient_loss", "value_loss", "approx_kl", "clip_fraction"):
+    for name in ("policy_gradient_loss", "value_loss", "approx_kl", "clip_fraction", "entropy_loss"):
         assert seen[name] == pytest.approx(logged[f"train/{name}"], abs=1e-5), name
+
+
+def test_the_entropy_bonus_counts_while_the_teacher_has_weight(model):
+    before = model.policy.log_std.detach().clone()
+    weights = copy.deepcopy(model.policy.state_dict())
+    grown = {}
+    for ent_coef in (0.0, 10.0):
+        model.policy.load_state_dict(weights)
+        update(model, 0.5, times=5, ent_coef=ent_coef)
+        grown[ent_coef] = model.policy.log_std.detach() - before
+    assert (grown[10.0] > grown[0.0]).all()
+
+
+def test_target_kl_ends_an_update_under_a_teacher(model):
+    update(model, 0.5, times=20)
+    before = copy.deepcopy(model.policy.state_dict())
+    seen = update(model, 0.5, target_kl=1e-9)
+    assert seen["approx_kl"] > 1e-9
+    for name, value in model.policy.state_dict().items():
+        assert torch.equal(value, before[name]), name
 
 
 def test_with_all_weight_the_policy_goes_to_the_teacher(model):

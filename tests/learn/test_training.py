@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import errno
 import json
 from dataclasses import dataclass
 from pathlib import Path
@@ -98,6 +100,64 @@ def test_a_folder_that_cannot_be_made_is_refused(tmp_path):
         _train(tmp_path / "file" / "run", _config())
 
 
+def test_a_full_disk_in_mid_training_says_where_the_policy_is(tmp_path, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", None)
+
+    def fill(progress: Progress) -> None:
+        (tmp_path / "run" / MODEL).mkdir(exist_ok=True)
+        raise OSError(errno.ENOSPC, "No space left on device", str(tmp_path / "run" / METRICS))
+
+    with pytest.raises(StorageError) as error:
+        train(_config(), Run(tmp_path / "run"), _Stop(), fill)
+    rescue = Run(next(tmp_path.glob("bedplate-run-*")))
+    assert str(rescue.folder) in error.value.next_step
+    # the rescue is a run like any other, and the run's own manifest tells its end
+    assert load_trained(rescue).predict(torch.zeros(1, 104)).shape == (1, 2)
+    for run in (rescue, Run(tmp_path / "run")):
+        assert json.loads(run.path(MANIFEST).read_text())["status"] == "failed"
+
+
+@pytest.mark.parametrize("failure", [BedplateError("diverged", next_step="lower it"), RuntimeError("a bug")])
+def test_another_failure_is_not_hidden_by_a_full_disk(tmp_path, monkeypatch, failure):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", None)
+
+    def fail(progress: Progress) -> None:
+        (tmp_path / "run" / MODEL).mkdir(exist_ok=True)
+        raise failure
+
+    with pytest.raises(type(failure)) as error:
+        train(_config(), Run(tmp_path / "run"), _Stop(), fail)
+    assert error.value is failure
+    told = failure.next_step if isinstance(failure, BedplateError) else failure.__notes__[0]
+    assert str(next(tmp_path.glob("bedplate-run-*"))) in told
+
+
+def _wrong_contract():
+    task = make_task("nav_lidar", {})
+    first = dataclasses.replace(task.signals[0], max_age_s=0.0)
+    return dataclasses.replace(task, signals=(first, *task.signals[1:]))
+
+
+def _wrong_width():
+    task = make_task("nav_lidar", {})
+    feature = dataclasses.replace(task.features[0], size=task.features[0].size + 1)
+    return dataclasses.replace(task, features=(feature, *task.features[1:]))
+
+
+@pytest.mark.parametrize(
+    ("factory", "words"), [(_wrong_contract, "max_age_s 0.0"), (_wrong_width, "feature 'scan' gives")]
+)
+def test_a_task_that_cannot_become_a_bundle_is_refused_before_anything_is_written(
+    tmp_path, monkeypatch, factory, words
+):
+    monkeypatch.setattr("bedplate.learn.training.make_task", lambda name, params: factory())
+    with pytest.raises(BedplateError, match=words):
+        _train(tmp_path / "run", _config())
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_full_disk_loses_no_policy(tmp_path, monkeypatch):
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr("tempfile.tempdir", None)
@@ -188,6 +248,10 @@ def test_a_policy_imitates_the_classical_controller_before_ppo_takes_over(tmp_pa
     weights = {line["step"] - 256: line.get("train/teacher_weight") for line in lines}
     assert weights == {0: None, 256: 1.0, 512: 1.0, 768: 1.0, 1024: 1.0, 1280: 1.0, 1536: 0.5, 1792: None}
     assert "train/approx_kl" in lines[-1]
+    # the curves have no hole while the teacher teaches
+    for line in lines[1:]:
+        assert {"train/std", "train/explained_variance"} <= line.keys(), line
+    assert "train/entropy_loss" in lines[-2]
 
 
 def test_what_the_classical_controller_wants_is_learned():

@@ -1,4 +1,4 @@
-"""Observations that a learner may trust: finite, or refused by name."""
+"""Observations and rewards that a learner may trust: finite, or refused by name."""
 
 from __future__ import annotations
 
@@ -35,3 +35,23 @@ def finite_observation(task: Task, obs: Tensor, diverged: Tensor) -> Tensor:
             "guard its formula where it divides, takes a root or a logarithm",
         )
     return obs
+
+
+def require_finite_rewards(task: Task, terms: Tensor) -> None:
+    """Refuse a reward that a learner would learn nonsense from.
+
+    Args:
+        task: whose reward terms these are.
+        terms: (num_envs, terms) float64, zero where the physics failed.
+
+    Raises:
+        BedplateError: a term is not finite; names it.
+    """
+    broken = (~torch.isfinite(terms)).nonzero()
+    if len(broken):
+        env, column = broken[0].tolist()
+        raise BedplateError(
+            f"reward {task.rewards[column].name!r} of environment {env} is {float(terms[env, column])}",
+            "finite rewards of finite states",
+            "guard its formula where it divides, takes a root or a logarithm",
+        )

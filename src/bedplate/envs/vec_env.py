@@ -17,7 +17,7 @@ from bedplate.bundle.contract import COMMANDED
 from bedplate.core.errors import BedplateError
 from bedplate.envs.actuation import Actuation, CommandFilter
 from bedplate.envs.events import EventSchedule
-from bedplate.envs.observation import finite_observation
+from bedplate.envs.observation import finite_observation, require_finite_rewards
 from bedplate.envs.sensing import Sensing
 from bedplate.envs.step import Episode, Step
 from bedplate.sim.batch import BatchEngine
@@ -209,15 +209,19 @@ class TaskVecEnv:
             )
 
     def _reward(self, diverged: Tensor) -> Tensor:
-        """(num_envs,) float32; zero where the physics failed. Adds to the episodes' sums; may mark worlds diverged."""
+        """(num_envs,) float32; zero where the physics failed. Adds to the episodes' sums.
+
+        Raises:
+            BedplateError: a term is not finite although the physics is fine; names it.
+        """
         if not self.task.rewards:
             return torch.zeros(self.num_envs)
         terms = torch.stack([term.func(self.state).to(torch.float64) for term in self.task.rewards], dim=1)
         terms *= self._weights
         reward = terms.sum(dim=1)
         if diverged.any() or not math.isfinite(float(reward.sum())):
-            diverged |= ~torch.isfinite(reward)
             terms[diverged] = 0.0
+            require_finite_rewards(self.task, terms)
             reward[diverged] = 0.0
         self._term_sums += terms
         return reward.to(torch.float32)

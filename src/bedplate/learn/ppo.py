@@ -14,6 +14,7 @@ import torch
 from stable_baselines3 import PPO as SB3PPO
 from stable_baselines3.common.buffers import RolloutBuffer
 from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.utils import explained_variance
 from stable_baselines3.common.vec_env import VecEnv
 from torch import Tensor
 
@@ -181,7 +182,13 @@ class PPO(SB3PPO):
                 clip_range=self.clip_range(self._current_progress_remaining),
                 vf_coef=self.vf_coef,
                 max_grad_norm=self.max_grad_norm,
+                ent_coef=self.ent_coef,
+                target_kl=self.target_kl,
             )
+        # what Stable-Baselines3's own update logs
+        rollout = self.rollout_buffer
+        losses["explained_variance"] = float(explained_variance(rollout.values.flatten(), rollout.returns.flatten()))
+        losses["std"] = float(self.policy.log_std.detach().exp().mean())
         self._n_updates += self.n_epochs
         for name, value in losses.items():
             self.logger.record(f"train/{name}", value)

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
-import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Protocol
 
 import numpy as np
@@ -17,7 +14,7 @@ from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import Logger, TensorBoardOutputFormat
 from stable_baselines3.common.utils import LinearSchedule
 
-from bedplate.core.errors import BedplateError, StorageError
+from bedplate.core.errors import BedplateError
 from bedplate.envs.sb3 import SB3VecEnv
 from bedplate.envs.vec_env import TaskVecEnv
 from bedplate.learn.config import LearnConfig, RunConfig, save_config
@@ -25,10 +22,12 @@ from bedplate.learn.imitation import Imitation
 from bedplate.learn.metrics import JsonLines
 from bedplate.learn.normalizer import Normalizer
 from bedplate.learn.ppo import PPO
-from bedplate.learn.trained import save_trained
+from bedplate.learn.saving import TrainResult, finish, finish_failed
 from bedplate.runs.layout import CONFIG, MANIFEST, METRICS, TENSORBOARD, Run
-from bedplate.runs.manifest import finish_manifest, write_manifest
+from bedplate.runs.manifest import write_manifest
 from bedplate.tasks import make_task
+from bedplate.tasks.contract import contract_of
+from bedplate.tasks.spec import Task
 
 ACTIVATIONS = {"tanh": torch.nn.Tanh, "relu": torch.nn.ReLU, "elu": torch.nn.ELU, "silu": torch.nn.SiLU}
 
@@ -58,28 +57,6 @@ class Progress:
     ep_rew: float
 
 
-@dataclass(frozen=True)
-class TrainResult:
-    """How a training ended.
-
-    Attributes:
-        steps: environment steps done.
-        seconds: wall time of sampling and learning.
-        interrupted: it was stopped on request; what was learned until then is saved.
-        num_diverged: worlds whose physics failed; each was terminated and never bootstrapped.
-    """
-
-    steps: int
-    seconds: float
-    interrupted: bool
-    num_diverged: int
-
-    @property
-    def steps_per_s(self) -> float:
-        """Environment steps per second, learning included."""
-        return self.steps / self.seconds
-
-
 def train(config: RunConfig, run: Run, stop: Stop, on_progress: Callable[[Progress], None]) -> TrainResult:
     """Train a policy into a new run folder.
 
@@ -98,6 +75,9 @@ def train(config: RunConfig, run: Run, stop: Stop, on_progress: Callable[[Progre
             f"run {run.folder} exists", "a new run name", "choose another --name, or move the old run away"
         )
     task = make_task(config.task.name, config.task.params)
+    # a policy for a task that cannot be exported, or whose parts don't fit together, would be learned for nothing
+    contract_of(task)
+    prove_widths(task)
     task_env = TaskVecEnv(
         task, config.env.num_envs, config.seed, "train", config.env.randomisation, config.env.num_threads
     )
@@ -119,6 +99,19 @@ def train(config: RunConfig, run: Run, stop: Stop, on_progress: Callable[[Progre
         return _learn(config, run, model, env, stop, on_progress)
     finally:
         env.close()
+
+
+def prove_widths(task: Task) -> None:
+    """Build one world of `task` and compare the widths that its parts declare and give.
+
+    Raises:
+        BedplateError: names the part that is wrong.
+    """
+    probe = TaskVecEnv(task, 1, num_threads=1)
+    try:
+        probe.reset()
+    finally:
+        probe.close()
 
 
 def make_model(config: RunConfig, env: SB3VecEnv) -> PPO:
@@ -164,42 +157,13 @@ def _learn(
     start_s = time.perf_counter()
     try:
         model.learn(config.learn.total_steps, callback=_Watch(config.learn, stop, on_progress))
-    except BaseException:
-        # what was learned is kept, but failing to keep it must not hide why training failed
-        with contextlib.suppress(Exception):
-            _finish(run, model, env, "failed", start_s)
-        raise
-    return _finish(run, model, env, "interrupted" if stop.requested else "finished", start_s)
-
-
-def _finish(run: Run, model: PPO, env: SB3VecEnv, status: str, start_s: float) -> TrainResult:
-    """Save the policy and close the manifest."""
-    seconds = time.perf_counter() - start_s
-    result = TrainResult(model.num_timesteps, seconds, status == "interrupted", env.env.num_diverged)
-    _save(run, model, env)
-    finish_manifest(
-        run.path(MANIFEST),
-        status,
-        steps=result.steps,
-        train_seconds=round(result.seconds, 3),
-        steps_per_s=round(result.steps_per_s, 1),
-        num_diverged=result.num_diverged,
-    )
-    return result
-
-
-def _save(run: Run, model: PPO, env: SB3VecEnv) -> None:
-    """Save into the run folder; when that is full or gone, into the temporary folder, and say so."""
-    try:
-        save_trained(run, model, env)
-    except StorageError as error:
-        rescue = Run(Path(tempfile.mkdtemp(prefix=f"bedplate-{run.id}-")))
-        save_trained(rescue, model, env)
-        raise StorageError(
-            error.found,
-            error.expected,
-            f"the trained policy is safe in {rescue.folder}: make room, then copy its files into {run.folder}",
-        ) from error
+    except BaseException as error:
+        raised = finish_failed(config, run, model, env, error, time.perf_counter() - start_s)
+        if raised is error:
+            raise
+        raise raised from error
+    status = "interrupted" if stop.requested else "finished"
+    return finish(config, run, model, env, status, time.perf_counter() - start_s)
 
 
 class _Watch(BaseCallback):
