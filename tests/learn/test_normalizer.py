@@ -75,8 +75,37 @@ def test_conversion_to_vec_normalize_and_back_loses_nothing():
     assert back.state() == ours.state()
 
 
-@pytest.mark.parametrize("broken", [{"mean": [0.0, float("nan")]}, {"var": [1.0, -1.0]}, {"var": [1.0, float("inf")]}])
-def test_broken_moments_are_refused(broken):
+@pytest.mark.parametrize(
+    ("broken", "words"),
+    [
+        ({"mean": [0.0, float("nan")]}, "mean is"),
+        ({"mean": "01"}, "mean is 01"),
+        ({"mean": [0.0, "1"]}, "mean is"),
+        ({"mean": [], "var": []}, "mean is"),
+        ({"var": [1.0, -1.0]}, "var is -1.0"),
+        ({"var": [1.0, float("inf")]}, "var is"),
+        ({"var": [1.0]}, "var is 1 numbers"),
+        ({"count": 0.0}, "count is 0.0"),
+        ({"count": None}, "count is None"),
+        ({"epsilon": 0.0}, "epsilon is 0.0"),
+        ({"clip": -1.0}, "clip is -1.0"),
+        ({"return_mean": float("nan")}, "return_mean is nan"),
+        ({"return_var": -0.5}, "return_var is -0.5"),
+        ({"return_count": True}, "return_count is True"),
+        ({"gamma": 1.5}, "gamma is 1.5"),
+    ],
+)
+def test_impossible_numbers_are_refused_by_name(broken, words):
     state = replace(Normalizer(2).state(), **broken)
-    with pytest.raises(BedplateError, match="normaliser"):
+    with pytest.raises(BedplateError, match="the normaliser's") as error:
         Normalizer.from_state(state)
+    assert words in error.value.found
+
+
+def test_a_vec_normalize_over_several_observations_is_refused():
+    class Parts(_Noise):
+        observation_space = gymnasium.spaces.Dict({"a": _Noise.observation_space})
+
+    wrapped = VecNormalize(DummyVecEnv([lambda: Parts(0)]))
+    with pytest.raises(BedplateError, match="statistics of Dict"):
+        Normalizer.from_vec_normalize(wrapped)

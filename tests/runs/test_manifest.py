@@ -89,12 +89,47 @@ def test_what_cannot_change_a_result_is_not_compared():
     assert compare({**now, "argv": ["other"], "cores": 1000}, now) == []
 
 
-def test_git_state_tells_a_clean_tree_from_an_edited_one(tmp_path):
+def _git(folder, *argv):
+    subprocess.run(["git", "-c", "user.name=t", "-c", "user.email=t@example.org", *argv], cwd=folder, check=True)
+
+
+@pytest.fixture
+def work_tree(tmp_path):
+    """A clean work tree with one Python file, and an ignored folder `venv`."""
     assert git_state(tmp_path) == "not a git work tree"
-    for argv in (["init", "-q"], ["commit", "-q", "--allow-empty", "-m", "x"]):
-        subprocess.run(["git", "-c", "user.name=t", "-c", "user.email=t@example.org", *argv], cwd=tmp_path, check=True)
-    (tmp_path / "file").write_text("a")
-    subprocess.run(["git", "add", "file"], cwd=tmp_path, check=True)
-    state = git_state(tmp_path)
-    assert len(state["commit"]) == 40
-    assert state["dirty"]
+    (tmp_path / "task.py").write_text("a")
+    (tmp_path / "venv").mkdir()
+    (tmp_path / ".gitignore").write_text("venv/\n")
+    _git(tmp_path, "init", "-q")
+    _git(tmp_path, "add", ".")
+    _git(tmp_path, "commit", "-q", "-m", "x")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("file", "dirty"),
+    [("task.py", True), ("new.py", True), ("recipe.yaml", True), ("results/one/config.yaml", False), ("notes.txt", False)],
+)
+def test_git_state_tells_the_commits_code_from_other_code(work_tree, file, dirty):
+    state = git_state(work_tree)
+    assert (len(state["commit"]), state["dirty"]) == (40, False)
+    (work_tree / file).parent.mkdir(parents=True, exist_ok=True)
+    (work_tree / file).write_text("b")
+    assert git_state(work_tree) == {"commit": state["commit"], "dirty": dirty}
+
+
+def test_a_package_installed_inside_a_work_tree_is_not_its_code(work_tree):
+    assert git_state(work_tree / "venv") == "not a git work tree"
+
+
+def test_the_git_state_is_that_of_the_code_and_of_the_users_folder(work_tree, monkeypatch):
+    before = current()
+    monkeypatch.chdir(work_tree)
+    now = current()
+    assert now["git"] == before["git"]
+    assert now["site_git"] == git_state(work_tree)
+    (work_tree / "task.py").write_text("b")
+    assert compare(now, current()) == ["site_git.dirty: False -> True"]
+    # a manifest from before says nothing about it
+    del now["site_git"]
+    assert compare(now, current()) == []

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from bedplate.core.check import Finding, Status, run_checks
+from bedplate.core.errors import BedplateError
 from bedplate.core.limits import ChannelLimits, Limits, SafeAction
 from bedplate.envs.lint import collect, lint_task
 from bedplate.tasks import make_task
@@ -124,6 +125,12 @@ def test_a_sound_task_passes_every_rule() -> None:
     findings = lint_task(_cart(), worlds=12, solution=_solve)
     assert [f.code for f in findings] == [check.code for check in CHECKS]
     assert {f.code: f.summary for f in findings if f.status is not Status.PASS} == {}
+
+
+def test_a_task_without_a_contract_is_refused() -> None:
+    timeless = dataclasses.replace(_cart().signals[0], max_age_s=float("inf"))
+    with pytest.raises(BedplateError, match="'position' has max_age_s inf"):
+        lint_task(_cart(signals=(timeless, *_cart().signals[1:])), worlds=2)
 
 
 def test_pay_for_standing_is_found() -> None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from bedplate.core.signals import StopRequest
     from bedplate.evaluate.evaluation import Evaluation
     from bedplate.learn.config import RunConfig
-    from bedplate.learn.training import TrainResult
+    from bedplate.learn.saving import TrainResult
     from bedplate.runs.layout import Run
     from bedplate.runtime.verification import Verification
 

@@ -17,7 +17,8 @@ from bedplate.cli import render
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bedplate.learn.training import Progress, TrainResult
+    from bedplate.learn.saving import TrainResult
+    from bedplate.learn.training import Progress
 
 
 def train(

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from bedplate.core.check import Finding, run_checks
 from bedplate.envs.vec_env import Episode, TaskVecEnv
+from bedplate.tasks.contract import contract_of
 from bedplate.tasks.lint import CHECKS, AtBounds, Play
 from bedplate.tasks.spec import Memory, Signals, Task
 
@@ -30,7 +31,11 @@ def lint_task(task: Task, worlds: int = 24, seed: int = 0, solution: Solution | 
         worlds: worlds per policy.
         seed: of the worlds and of the random policies.
         solution: a policy that is known to reach the goal; with neither, reachability may stay untold.
+
+    Raises:
+        BedplateError: the task cannot become a bundle, or a feature or reward is not finite in play; names the part.
     """
+    contract_of(task)
     return run_checks(CHECKS, collect(task, worlds, seed, solution))
 
 

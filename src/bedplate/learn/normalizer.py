@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 import torch
+from stable_baselines3.common.running_mean_std import RunningMeanStd
 from stable_baselines3.common.vec_env import VecEnv, VecNormalize
 from torch import Tensor
 
@@ -52,6 +54,39 @@ class NormalizerState:
     return_var: float
     return_count: float
     gamma: float
+
+    def validate(self) -> None:
+        """Check every number.
+
+        Raises:
+            BedplateError: names the first one that no training can have left.
+        """
+        for name in ("mean", "var"):
+            values = getattr(self, name)
+            if not isinstance(values, list) or not values or not all(map(_is_finite, values)):
+                raise _refused(name, values, "a list of finite numbers")
+        if len(self.mean) != len(self.var):
+            raise _refused("var", f"{len(self.var)} numbers", f"{len(self.mean)}, as many as mean")
+        if min(self.var) < 0:
+            raise _refused("var", min(self.var), "numbers >= 0")
+        for name in ("count", "epsilon", "clip", "return_mean", "return_var", "return_count", "gamma"):
+            if not _is_finite(getattr(self, name)):
+                raise _refused(name, getattr(self, name), "a finite number")
+        for name in ("count", "epsilon", "clip", "return_count"):
+            if getattr(self, name) <= 0:
+                raise _refused(name, getattr(self, name), "a number > 0")
+        if self.return_var < 0:
+            raise _refused("return_var", self.return_var, "a number >= 0")
+        if not 0 <= self.gamma <= 1:
+            raise _refused("gamma", self.gamma, "a number from 0 to 1")
+
+
+def _is_finite(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _refused(name: str, found: object, expected: str) -> BedplateError:
+    return BedplateError(f"the normaliser's {name} is {found}", expected, "take normalizer.json from the run itself")
 
 
 class Normalizer:
@@ -126,11 +161,9 @@ class Normalizer:
         """Rebuild a normaliser.
 
         Raises:
-            BedplateError: the numbers are not finite or a variance is negative.
+            BedplateError: a number is not finite, of another type, or impossible; names it.
         """
-        values = np.array([*state.mean, *state.var])
-        if not np.isfinite(values).all() or min(state.var, default=0.0) < 0:
-            raise BedplateError("the normaliser holds non-finite or negative moments", "finite means, variances >= 0")
+        state.validate()
         normalizer = cls(len(state.mean), gamma=state.gamma, epsilon=state.epsilon, clip=state.clip)
         normalizer.obs.mean = torch.tensor(state.mean, dtype=torch.float64)
         normalizer.obs.var = torch.tensor(state.var, dtype=torch.float64)
@@ -155,8 +188,16 @@ class Normalizer:
 
     @classmethod
     def from_vec_normalize(cls, wrapped: VecNormalize) -> Normalizer:
-        """The statistics of a VecNormalize over a Box observation."""
+        """The statistics of a VecNormalize over a Box observation.
+
+        Raises:
+            BedplateError: its observations are not one row of numbers, or a number is impossible.
+        """
         rms, ret = wrapped.obs_rms, wrapped.ret_rms
+        if not isinstance(rms, RunningMeanStd) or np.ndim(rms.mean) != 1:
+            raise BedplateError(
+                f"VecNormalize holds the statistics of {wrapped.observation_space}", "those of a Box with one axis"
+            )
         return cls.from_state(
             NormalizerState(
                 mean=rms.mean.tolist(),

@@ -81,8 +81,10 @@ def load_trained(run: Run) -> Trained:
 
 
 def _read_state(run: Run) -> NormalizerState:
-    raw: dict[str, Any] = read_json(run.path(NORMALIZER))
+    raw: Any = read_json(run.path(NORMALIZER))
     try:
-        return NormalizerState(**raw)
-    except TypeError as error:
+        state = NormalizerState(**raw)
+        state.validate()
+        return state
+    except (TypeError, BedplateError) as error:
         raise BedplateError(f"{run.path(NORMALIZER)}: {error}", "a file that `bedplate train` wrote") from error

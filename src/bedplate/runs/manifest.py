@@ -18,11 +18,15 @@ from typing import Any
 
 from bedplate.core.errors import BedplateError
 from bedplate.core.files import read_json, write_json
+from bedplate.runs.layout import CONFIG
 
 PACKAGES = ("bedplate", "torch", "mujoco", "stable-baselines3", "gymnasium", "numpy", "onnx", "onnxruntime")
 SCHEMA = 1
 
-COMPARED = ("kernel", "python", "driver", "cuda", "cudnn", "packages", "git")
+SOURCE = Path(__file__).parents[1]
+"""Where the code that runs lies: "git" is its state, "site_git" that of the folder with the user's own tasks."""
+
+COMPARED = ("kernel", "python", "driver", "cuda", "cudnn", "packages", "git", "site_git")
 """Parts whose change may change results."""
 
 
@@ -77,7 +81,8 @@ def current() -> dict[str, Any]:
         "cuda": _torch_build("cuda"),
         "cudnn": _cudnn(),
         "packages": {name: _version(name) for name in PACKAGES},
-        "git": git_state(Path.cwd()),
+        "git": git_state(SOURCE),
+        "site_git": git_state(Path.cwd()),
         "argv": sys.argv,
     }
 
@@ -87,6 +92,9 @@ def compare(recorded: dict[str, Any], now: dict[str, Any] | None = None) -> list
     now = now or current()
     changes = []
     for key in COMPARED:
+        # a manifest written before this part was recorded says nothing about it
+        if key == "site_git" and key not in recorded:
+            continue
         before, after = recorded.get(key, "not recorded"), now.get(key)
         if before == after:
             continue
@@ -102,13 +110,24 @@ def compare(recorded: dict[str, Any], now: dict[str, Any] | None = None) -> list
 
 
 def git_state(folder: Path) -> dict[str, Any] | str:
-    """Commit of the work tree around `folder`, and whether it has uncommitted changes; or why it is not known."""
+    """Commit of the work tree around `folder`, and whether its code is that of the commit; or why it is not known.
+
+    Returns:
+        "commit", and "dirty": a tracked file was changed, or git does not know a Python or YAML file that is there.
+    """
+    git = ["git", "-C", str(folder)]
     try:
-        commit = _run(["git", "-C", str(folder), "rev-parse", "HEAD"])
-        dirty = _run(["git", "-C", str(folder), "status", "--porcelain", "--untracked-files=no"])
+        commit = _run([*git, "rev-parse", "HEAD"])
+        # an installation inside somebody's work tree, as in its .venv, is not that tree's code
+        if subprocess.run([*git, "check-ignore", "-q", "."], capture_output=True, timeout=5).returncode == 0:
+            return "not a git work tree"
+        changed = _run([*git, "status", "--porcelain", "--untracked-files=no"])
+        # what a training wrote is no code
+        unknown = _run([*git, "ls-files", "--others", "--exclude-standard", "--", "*.py", "*.yaml", "*.yml"])
     except (OSError, subprocess.SubprocessError):
         return "not a git work tree"
-    return {"commit": commit, "dirty": bool(dirty)}
+    outputs = [line for line in unknown.splitlines() if Path(line).name != CONFIG]
+    return {"commit": commit, "dirty": bool(changed or outputs)}
 
 
 def _run(argv: Sequence[str]) -> str:
