@@ -108,7 +108,13 @@ def work_tree(tmp_path):
 
 @pytest.mark.parametrize(
     ("file", "dirty"),
-    [("task.py", True), ("new.py", True), ("recipe.yaml", True), ("results/one/config.yaml", False), ("notes.txt", False)],
+    [
+        ("task.py", True),
+        ("new.py", True),
+        ("recipe.yaml", True),
+        ("results/one/config.yaml", False),
+        ("notes.txt", False),
+    ],
 )
 def test_git_state_tells_the_commits_code_from_other_code(work_tree, file, dirty):
     state = git_state(work_tree)
