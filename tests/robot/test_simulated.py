@@ -7,15 +7,20 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
+import mujoco
 import numpy as np
 import pytest
+import torch
 
 from bedplate.core.clock import FakeClock
+from bedplate.core.limits import ChannelLimits, Limits, PositionLimit, SafeAction
 from bedplate.envs.vec_env import Episode
 from bedplate.robot.simulated import SimulatedRobot
 from bedplate.runtime.links.frame import CommandMessage, StateMessage
 from bedplate.tasks.nav_lidar import nav_lidar
+from bedplate.tasks.spec import Action, Event, Feature, RewardTerm, Signal, Task, Termination
 
 T = 0.05
 
@@ -189,3 +194,55 @@ def test_a_metric_that_is_not_a_number_does_not_lose_the_report(
     assert read["episodes"]["each"][-1]["metrics"] == {"path_efficiency": "nan"}
     assert read["episodes"]["each"][-1]["ret"] == "inf" and read["log"]["rows"][0][-2] == "inf"
     json.dumps(robot.record.summary(), allow_nan=False)
+
+
+def test_a_position_robot_stays_where_it_is_until_the_first_command(clock: FakeClock) -> None:
+    robot = SimulatedRobot(rail(), clock, randomisation=False)
+    try:
+        drive(robot, clock, Writer(clock, lambda state: None), 0.5)
+        assert robot._env.state.command[0].tolist() == pytest.approx([0.7])
+        assert robot._env.state.qpos[0].tolist() == pytest.approx([0.7])
+    finally:
+        robot.close()
+
+
+def rail() -> Task:
+    """A cart on a rail that takes positions, and starts where its safe action's own value is not."""
+
+    def go(state: Any, command: torch.Tensor) -> None:
+        state.qvel[:, 0] = (command[:, 0].double() - state.qpos[:, 0]) / T
+
+    def start(state: Any, ids: np.ndarray, rng: np.random.Generator) -> None:
+        state.qpos[torch.from_numpy(ids), 0] = 0.7
+
+    model = """<mujoco><worldbody><body gravcomp="1">
+      <joint type="slide" axis="1 0 0"/><geom size="0.1"/>
+    </body></worldbody></mujoco>"""
+    channel = ChannelLimits("x", "m", -2.0, 2.0, rate_per_s=1.0, position=PositionLimit("x", 0, -2.0, 2.0))
+    return Task(
+        id="rail",
+        description="a cart on a rail",
+        model=lambda: mujoco.MjSpec.from_string(model),
+        sim_dt_s=T,
+        decimation=1,
+        episode_length_s=60.0,
+        signals=(
+            Signal(
+                name="x",
+                components=("x",),
+                unit="m",
+                frame="world",
+                read=lambda state: state.qpos[:, :1],
+                low=-3.0,
+                high=3.0,
+                max_age_s=0.2,
+            ),
+        ),
+        features=(Feature("x", 1, lambda signals, memory: signals["x"]),),
+        action=Action(channels=("x",), kind="position", unit=("m",), low=(-2.0,), high=(2.0,), apply=go),
+        limits=Limits((channel,), SafeAction("hold", (0.0,))),
+        rewards=(RewardTerm("none", lambda state: 0.0 * state.qpos[:, 0], 1.0),),
+        terminations=(Termination("success", lambda state: state.qpos[:, 0] > 1.9),),
+        events=(Event("start", start, randomisation=False),),
+        success=lambda state: state.qpos[:, 0] > 1.9,
+    )

@@ -81,9 +81,13 @@ class Actuation:
         """
         safe = self._task.limits.safe_action
         if safe.mode == "hold":
-            # holding a position is what a zero action commands
+            # holding a position is what a delta of zero commands; a position command holds what is measured
             zero = torch.zeros(len(rows), self._task.act_dim)
             still = self._task.action.to_command(zero, signals, memory, self._task.limits)
+            for index, bound in enumerate(self._task.limits.channels):
+                if bound.position is not None and not self._task.action.relative_to:
+                    here = signals[bound.position.signal][:, bound.position.index]
+                    still[:, index] = here.clamp(bound.low, bound.high)
         else:
             still = torch.tensor(safe.value).repeat(len(rows), 1)
         # a copy: what was sent may be held as what was commanded

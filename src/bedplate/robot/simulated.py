@@ -1,7 +1,8 @@
 """A simulated robot: one world of a task, in real time, behind a link.
 
 The command that answers the state of a period is applied over that period, as in training; a period without a command
-repeats the last one. Being safe is the guard's business: this robot does what it is told.
+repeats the last one. Before the first command of an episode it does its safe action: "hold" stays where it is measured.
+Being safe is the guard's business: this robot does what it is told.
 """
 
 from __future__ import annotations
@@ -55,12 +56,11 @@ class SimulatedRobot:
         self._layout = SignalLayout(self.contract)
         # one small world: more threads would only take cores from the policy
         torch.set_num_threads(1)
-        self._safe = np.array(self.contract.limits.safe_action.value)
-        self._command = self._safe
         self._env = TaskVecEnv(task, 1, seed, "evaluation", randomisation, num_threads=1)
         self._env.command_filter = lambda command: torch.from_numpy(self._command[None].astype(np.float32))
         self._no_action = torch.zeros(1, task.act_dim)
         self._env.reset()
+        self._command = self._resting_command()
         self._ages_s = np.zeros(len(self.contract.signals))
         self._episode = 0
         self._sequence = 0
@@ -110,6 +110,10 @@ class SimulatedRobot:
             self._on_event("a writer has come")
         return link
 
+    def _resting_command(self) -> np.ndarray:
+        """What the world stands still under since its reset."""
+        return self._env.sent[0].numpy().astype(np.float64)
+
     def _send_state(self, link: Link) -> None:
         values = self._layout.pack({name: value[0].numpy() for name, value in self._env.signals.items()})
         self._sequence += 1
@@ -135,7 +139,7 @@ class SimulatedRobot:
         for episode in step.episodes:
             self.record.episodes.append(episode)
             self._episode += 1
-            self._command = self._safe
+            self._command = self._resting_command()
             self._on_event(_sentence(episode, self.contract.control_dt_s))
 
 

@@ -134,6 +134,8 @@ class ReferenceGuard:
             rules.append("deadline")
         for rule in rules:
             self._counts[rule] += 1
+        if action_stamp_s != self._last_action_stamp_s:
+            self._answered_newest_s = _newest_s(state_stamp_s)
         self._last, self._last_now_s, self._last_action_stamp_s = bounded, now_s, action_stamp_s
         hold_back = self._bounds.starts_from_measurement and not self._based
         return Decision(np.array(bounded), tuple(rules), self._fault, hold_back)
@@ -161,7 +163,7 @@ class ReferenceGuard:
         self._started = self._based = False
         self._num_rejected = self._num_late = 0
         self._last = self._bounds.start(None)
-        self._last_now_s = self._last_action_stamp_s = math.nan
+        self._last_now_s = self._last_action_stamp_s = self._answered_newest_s = math.nan
 
     def _not_finite(self, asked: list[float] | None) -> str:
         if asked is None:
@@ -207,9 +209,11 @@ class ReferenceGuard:
         elapsed_s = now_s - self._last_now_s
         if elapsed_s > LATE_PERIODS * self._period_s:
             return f"{elapsed_s * 1e3:.1f} ms since the last tick, the period is {self._period_s * 1e3:.1f} ms"
-        # the policy did not answer to a newer state: the same command is used again
-        newest_s = state_stamp_s if isinstance(state_stamp_s, (float, int)) else max(state_stamp_s, default=math.nan)
-        if action_stamp_s == self._last_action_stamp_s and newest_s > action_stamp_s:
+        # the policy did not answer to a newer state: the same command is used again. Signals may be older than the
+        # state that carried them, so they are also compared with those that came when this command was new
+        newest_s = _newest_s(state_stamp_s)
+        newer = newest_s > action_stamp_s or newest_s > self._answered_newest_s
+        if action_stamp_s == self._last_action_stamp_s and newer:
             return "the policy did not answer to the newest state in time"
         return ""
 
@@ -246,6 +250,11 @@ class ReferenceGuard:
         )
         self._num_faults += 1
         self._fault = Fault(rule, detail, now_s, f"{rule}-{self._num_faults}", snapshot)
+
+
+def _newest_s(state_stamp_s: float | Sequence[float]) -> float:
+    """The stamp of the freshest signal; NaN without signals."""
+    return state_stamp_s if isinstance(state_stamp_s, (float, int)) else max(state_stamp_s, default=math.nan)
 
 
 def _elements(value: object) -> list[float]:

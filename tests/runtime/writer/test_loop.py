@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bedplate.bundle.contract import Contract
+from bedplate.bundle.contract import Contract, GuardSettings
 from bedplate.core.limits import SafeAction
 from bedplate.runtime.writer import Writer
 
@@ -247,3 +247,19 @@ def test_a_fault_is_reported_once(contract_with: ContractWith, make_rig: Any) ->
     rig.policy.delay_s = lambda sequence: 0.001 if sequence < 20 else None
     rig.run(1.0)
     assert seen == [rig.writer.record.faults[0].rule]
+
+
+@pytest.mark.parametrize("age_s", [0.0, 0.04])
+def test_missed_deadlines_count_however_old_the_signals_of_a_state_are(
+    contract_with: ContractWith, make_rig: Any, age_s: float
+) -> None:
+    # the command may be old, so that the deadline rule alone can notice
+    rig = make_rig(contract_with(), states=0, settings=GuardSettings(action_max_age_periods=50.0, overrun_limit=3))
+    for sequence in range(100):
+        rig.add_state(sequence, sequence * T, age_s=age_s)
+    rig.policy.delay_s = lambda sequence: 0.001 if sequence < 40 else None
+    rig.run(1.5)
+    (fault,) = rig.writer.record.faults
+    assert fault.rule == "deadline"
+    # three in a row, from the first state without an answer
+    assert fault.time_s - rig.start_ns * 1e-9 == pytest.approx((42 + 0.8) * T, abs=0.1 * T)
