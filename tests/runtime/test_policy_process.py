@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from bedplate.bundle.bundle import Bundle
+from bedplate.bundle.bundle import POLICY_ONNX, Bundle
 from bedplate.runtime.links.frame import CommandMessage, StateMessage
 from bedplate.runtime.links.unix import UnixLink
-from bedplate.runtime.policy_process import answer_states
+from bedplate.runtime.policy_process import PolicyProcess, answer_states
 
 
 @pytest.fixture
@@ -50,3 +51,64 @@ def test_the_memory_holds_what_was_really_sent(link: UnixLink) -> None:
 def test_a_new_episode_forgets_what_was_sent(link: UnixLink) -> None:
     answer(link, 1, sent=0.7)
     assert answer(link, 2, episode=1) == pytest.approx(0.3)
+
+
+# what ends it, in words
+
+
+@pytest.fixture
+def start(delta_bundle: Bundle) -> Iterator[Callable[[], PolicyProcess]]:
+    """Starts a policy process on the bundle's folder."""
+    started: list[PolicyProcess] = []
+
+    def make() -> PolicyProcess:
+        started.append(PolicyProcess(delta_bundle))
+        return started[-1]
+
+    yield make
+    for process in started:
+        process.close()
+
+
+def why(process: PolicyProcess) -> str:
+    process.process.wait(30.0)
+    process.link.drain()
+    assert process.link.peer_gone
+    return process.why_it_ended()
+
+
+def test_a_bundle_exported_anew_between_the_two_reads_is_refused(
+    delta_bundle: Bundle, bundle_with: Callable[..., Bundle], start: Callable[[], PolicyProcess]
+) -> None:
+    # the same contract, another bundle
+    anew = bundle_with(
+        name="anew",
+        policy=delta_bundle.policy_onnx.replace(b"delta", b"dolta"),
+        memory=delta_bundle.contract.memory,
+        position=False,
+    )
+    assert anew.contract.hash == delta_bundle.contract.hash
+    for file in anew.folder.iterdir():
+        (delta_bundle.folder / file.name).write_bytes(file.read_bytes())
+    assert "was changed while it was being loaded" in why(start())
+
+
+@pytest.mark.parametrize("damage", ["removed", "changed"])
+def test_a_bundle_that_cannot_be_read_again_is_named(
+    delta_bundle: Bundle, start: Callable[[], PolicyProcess], damage: str
+) -> None:
+    file = delta_bundle.folder / POLICY_ONNX
+    if damage == "removed":
+        file.unlink()
+    else:
+        file.write_bytes(file.read_bytes() + b"x")
+    assert "could not be read a second time" in why(start())
+
+
+def test_a_file_in_the_current_folder_stands_in_for_no_library(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, start: Callable[[], PolicyProcess]
+) -> None:
+    (tmp_path / "socket.py").write_text("raise SystemExit(9)\n")
+    monkeypatch.chdir(tmp_path)
+    process = start()
+    assert answer(process.link, 1) == pytest.approx(0.3)

@@ -21,6 +21,9 @@ from bedplate.runtime.priority import set_real_time_priority
 from bedplate.runtime.signals import SignalLayout
 
 END_TIMEOUT_S = 2.0
+
+UNREADABLE_EXIT_CODE = 4
+"""The bundle, which the writer had read, could not be read again."""
 PR_SET_PDEATHSIG = 1
 
 
@@ -42,7 +45,8 @@ class PolicyProcess:
             arguments = [str(bundle.folder), bundle.info.bundle_hash, str(theirs.fileno()), str(priority)]
             # a session of its own: Ctrl-C must reach the writer first, which brings the robot to rest
             self.process = subprocess.Popen(
-                [sys.executable, "-m", __name__, *arguments],
+                # -P: a file of the current folder, such as a queue.py, must not stand in for a library
+                [sys.executable, "-P", "-m", __name__, *arguments],
                 pass_fds=(theirs.fileno(),),
                 stdin=subprocess.DEVNULL,
                 start_new_session=True,
@@ -66,6 +70,8 @@ class PolicyProcess:
             return ""
         if self.link.peer_reason:
             return self.link.peer_reason
+        if code == UNREADABLE_EXIT_CODE:
+            return "its bundle could not be read a second time: it was changed or removed while it was being loaded"
         return f"it was ended by {signal.Signals(-code).name}" if code < 0 else f"it ended with exit code {code}"
 
 
@@ -76,8 +82,8 @@ def main(folder: str, bundle_hash: str, fd: str, priority: str) -> int:
         try:
             bundle = read_bundle(Path(folder))
         except BedplateError:
-            # the writer has read it: it was changed in between, and without a contract there is no frame to say so
-            return 2
+            # without a contract there is no frame to say why
+            return UNREADABLE_EXIT_CODE
         link = UnixLink(sock, bundle.contract)
         try:
             if bundle.info.bundle_hash != bundle_hash:
@@ -86,6 +92,9 @@ def main(folder: str, bundle_hash: str, fd: str, priority: str) -> int:
         except BedplateError as error:
             link.send(TextMessage(REFUSAL, str(error)))
             return error.exit_code
+        except ModuleNotFoundError as error:
+            link.send(TextMessage(REFUSAL, f"{error.name} is not installed: pip install 'bedplate[runtime]'"))
+            return 2
 
 
 def _die_with_the_writer() -> None:

@@ -1,6 +1,7 @@
 """Prove on this machine that a bundle does what training measured: parity, determinism, latency.
 
-Needs numpy and ONNX Runtime only, so that it runs on the robot.
+Needs numpy and ONNX Runtime only, so that it runs on the robot. The golden samples are replayed on a bare ONNX Runtime
+session; the policy that `serve` runs (bound buffers, memory handed on) must then give the same bits as that session.
 """
 
 from __future__ import annotations
@@ -21,6 +22,9 @@ SCHEMA = 1
 PARITY_LIMIT = 1e-5
 LATENCY_CALLS = 5000
 REPEATS = 1000
+EPISODE_CALLS = 100
+"""Calls in a row in which the policy's own memory is compared with memory that is handed on by hand."""
+
 NOT_FINITE = 1e9
 """Error of an output that is not finite; JSON has no infinity."""
 
@@ -95,7 +99,7 @@ def verify(bundle: Bundle, calls: int = LATENCY_CALLS) -> Verification:
     session = open_session(bundle)
     outputs = replay(session, bundle)
     parity = compare(outputs, bundle)
-    differing = count_differing(session, bundle, outputs)
+    differing = count_differing(session, bundle, outputs) + count_differing_served(policy, session, bundle)
     latency = time_calls(policy, bundle, max(calls, 2000))
     samples, period_us = bundle.golden.num_samples, bundle.contract.control_dt_s * 1e6
 
@@ -195,6 +199,34 @@ def count_differing(session: ort.InferenceSession, bundle: Bundle, first: dict[s
     for _ in range(REPEATS):
         answers = zip(first.values(), session.run(list(first), inputs), strict=True)
         differing += not all(np.array_equal(_bits(answer[0]), _bits(known[0])) for known, answer in answers)
+    return differing
+
+
+def count_differing_served(policy: OnnxPolicy, session: ort.InferenceSession, bundle: Bundle) -> int:
+    """Commands of one episode in which the policy, as served, differs in any bit from the bare session.
+
+    Args:
+        policy: as served; it is reset before and after.
+        session: a bare session on the same graph.
+        bundle: its signals are the states of the episode.
+    """
+    contract, differing = bundle.contract, 0
+    memory: dict[str, np.ndarray] = {}
+    policy.reset()
+    for index in range(min(EPISODE_CALLS, bundle.golden.num_samples)):
+        row = {name: values[index : index + 1] for name, values in bundle.golden.signals.items()}
+        if not memory:
+            for term in contract.memory:
+                start = np.full((1, term.size), term.initial, np.float32)
+                memory[f"memory.{term.name}"] = row[term.initial_signal] if term.initial_signal else start
+        names = ["command", *(f"{name}.next" for name in memory)]
+        command, *following = session.run(names, {**row, **memory})
+        # what is not finite is not kept, on either side
+        if all(np.isfinite(values).all() for values in (command, *following)):
+            memory = dict(zip(memory, following, strict=True))
+        served = policy.act({name: values[0] for name, values in row.items()})
+        differing += not np.array_equal(served, command[0].astype(np.float64), equal_nan=True)
+    policy.reset()
     return differing
 
 

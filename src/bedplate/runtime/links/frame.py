@@ -20,6 +20,7 @@ VERSION = 1
 STATE, COMMAND, HELLO, REFUSAL = 1, 2, 3, 4
 _HEADER = struct.Struct("<4sHH32sQqQqIII4x")
 HEADER_BYTES = _HEADER.size
+LONGEST_REASON_BYTES = 2000
 _CRC = struct.Struct("<I")
 _CRC_OFFSET = HEADER_BYTES - 8
 
@@ -118,8 +119,9 @@ class FrameCodec:
         return self._encode(COMMAND, message.values.tobytes(), message.sequence, message.stamp_ns, answered)
 
     def encode_text(self, message: TextMessage) -> bytes:
-        """Bytes of a sentence."""
-        return self._encode(message.kind, message.text.encode(), 0, 0)
+        """Bytes of a sentence of the handshake; a long reason is cut, so that it fits into the reader's buffer."""
+        data = message.text.encode(errors="replace")
+        return self._encode(message.kind, data[:LONGEST_REASON_BYTES] if message.kind == REFUSAL else data, 0, 0)
 
     def decode(self, data: bytes) -> Message:
         """Check and read a frame.
@@ -141,8 +143,10 @@ class FrameCodec:
         if crc != _crc(data):
             raise FrameRefused("crc")
         # the handshake carries any contract: it is there to compare them
-        if kind in (HELLO, REFUSAL):
+        if kind == HELLO:
             return TextMessage(kind, data[HEADER_BYTES:].decode(errors="replace"))
+        if kind == REFUSAL:
+            return TextMessage(kind, _plain_text(data[HEADER_BYTES:]))
         if contract != self._hash:
             raise FrameRefused("contract")
         if kind == STATE:
@@ -174,6 +178,12 @@ class FrameCodec:
         frame += payload
         _CRC.pack_into(frame, _CRC_OFFSET, _crc(frame))
         return bytes(frame)
+
+
+def _plain_text(data: bytes) -> str:
+    """What a peer said, fit for a terminal: of bounded length, and without control characters."""
+    text = data[:LONGEST_REASON_BYTES].decode(errors="replace")
+    return "".join(character if character.isprintable() or character == "\n" else "?" for character in text)
 
 
 def _crc(frame: bytes | bytearray) -> int:

@@ -31,6 +31,8 @@ from bedplate.runtime.links.unix_path import (
 
 LARGEST_HELLO_BYTES = 1 << 20
 LONGEST_DRAIN = 4096
+MOST_KNOCKING = 16
+"""Connections that may wait with their greeting at the same time; the one that has waited longest makes room."""
 
 
 class UnixLink:
@@ -154,11 +156,15 @@ class UnixListener:
 
     def accept(self) -> UnixLink | None:
         """A writer that agrees on the contract, if one has come; never blocks."""
-        with contextlib.suppress(BlockingIOError):
-            while True:
+        # none waits, or this process has no file descriptor left for it: then it is looked after in a later call
+        with contextlib.suppress(OSError):
+            for _ in range(MOST_KNOCKING):
                 knocking, _ = self._sock.accept()
                 knocking.setblocking(False)
                 self._knocking.append((knocking, time.monotonic() + HANDSHAKE_TIMEOUT_S))
+        for silent, _ in self._knocking[:-MOST_KNOCKING]:
+            silent.close()
+        del self._knocking[:-MOST_KNOCKING]
         for entry in list(self._knocking):
             knocking, until_s = entry
             try:
@@ -268,7 +274,10 @@ def _hello(contract: Contract) -> TextMessage:
 
 def _read_hello(hello: TextMessage, whose: str) -> Contract:
     try:
-        return Contract.model_validate_json(hello.text)
+        contract = Contract.model_validate_json(hello.text)
+        # a number that is not finite can be read, and has no place in a hash
+        _ = contract.hash
+        return contract
     except ValueError:
         raise ContractMismatch(
             f"{whose} sent a contract that this version of bedplate cannot read", "the same version on both sides"

@@ -51,6 +51,19 @@ def connect_error(path: str, error: OSError) -> BedplateError:
         return BedplateError(
             f"what listens on {url} did not answer within {HANDSHAKE_TIMEOUT_S:.0f} s", "a running robot"
         )
+    if isinstance(error, PermissionError):
+        return BedplateError(
+            f"cannot reach a robot on {url}: {error.strerror}",
+            "the user who started the robot: a robot's socket is for its owner alone",
+            f"compare `id -un` with the owner in `ls -l {path}`",
+        )
+    if error.errno == errno.EPROTOTYPE:
+        return BedplateError(f"what listens on {url} is no robot: its socket is of another type", "SOCK_SEQPACKET")
+    if isinstance(error, BlockingIOError):
+        return BedplateError(
+            f"what listens on {url} takes no connection: others wait in front, or its process is stopped",
+            "a running robot",
+        )
     return BedplateError(f"cannot reach a robot on {url}: {error.strerror or error}", "a robot that listens there")
 
 
