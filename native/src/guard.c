@@ -33,6 +33,7 @@ struct bedplate_guard {
     double *low, *high; /* num_values: bounds of the measurements, slack included */
     double *last, *next, *wanted;
     double last_now_s, last_action_stamp_s;
+    double answered_newest_s; /* the freshest signal that came when the last command was new */
     uint64_t num_faults, num_rejected, num_late;
     uint64_t counts[BEDPLATE_NUM_RULES];
     bool started, based;
@@ -91,7 +92,7 @@ void bedplate_guard_restart(bedplate_guard *guard) {
     guard->started = guard->based = false;
     guard->num_rejected = guard->num_late = 0;
     bp_start(&guard->bounds, NULL, guard->last);
-    guard->last_now_s = guard->last_action_stamp_s = NAN;
+    guard->last_now_s = guard->last_action_stamp_s = guard->answered_newest_s = NAN;
 }
 
 const bedplate_fault *bedplate_guard_fault(const bedplate_guard *guard) {
@@ -209,7 +210,8 @@ static verdict check_deadline(const bedplate_guard *guard, const bedplate_input 
         snprintf(result.detail, DETAIL, "%.1f ms since the last tick, the period is %.1f ms", elapsed_s * 1e3,
                  period_s * 1e3);
         result.acts = true;
-    } else if (in->action_stamp_s == guard->last_action_stamp_s && newest_stamp(in) > in->action_stamp_s) {
+    } else if (in->action_stamp_s == guard->last_action_stamp_s &&
+               (newest_stamp(in) > in->action_stamp_s || newest_stamp(in) > guard->answered_newest_s)) {
         /* the same command is used again */
         snprintf(result.detail, DETAIL, "the policy did not answer to the newest state in time");
         result.acts = true;
@@ -307,6 +309,7 @@ void bedplate_guard_filter(bedplate_guard *guard, const bedplate_input *in, bedp
     for (uint32_t rule = 0; rule < BEDPLATE_NUM_RULES; rule++) guard->counts[rule] += rules >> rule & 1u;
 
     memcpy(guard->last, guard->next, contract->num_channels * sizeof(double));
+    if (in->action_stamp_s != guard->last_action_stamp_s) guard->answered_newest_s = newest_stamp(in);
     guard->last_now_s = in->now_s;
     guard->last_action_stamp_s = in->action_stamp_s;
     out->command = guard->last;
