@@ -60,7 +60,7 @@ class SimulatedRobot:
         self._env.command_filter = lambda command: torch.from_numpy(self._command[None].astype(np.float32))
         self._no_action = torch.zeros(1, task.act_dim)
         self._env.reset()
-        self._command = self._resting_command()
+        self._command: np.ndarray = self._resting_command()
         self._ages_s = np.zeros(len(self.contract.signals))
         self._episode = 0
         self._sequence = 0

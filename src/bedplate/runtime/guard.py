@@ -56,6 +56,7 @@ class ReferenceGuard:
         self._num_faults = self._num_rejected = self._num_late = 0
         self._started = self._based = False
         self._last: list[float] = []
+        self._last_now_s = self._last_action_stamp_s = self._answered_newest_s = math.nan
         self._counts = dict.fromkeys(RULES, 0)
         self.restart()
 
