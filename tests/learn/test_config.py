@@ -85,6 +85,14 @@ def test_an_unknown_key_is_refused_with_the_nearest_name(recipe, override, neare
         ("learn.log_std_init=.nan", "learn.log_std_init is nan"),
         ("learn.ent_coef=.inf", "learn.ent_coef is inf"),
         ("learn.vf_coef=.inf", "learn.vf_coef is inf"),
+        ("learn.total_steps=true", "learn.total_steps is True"),
+        ("learn.learning_rate=on", "learn.learning_rate is True"),
+        ("learn.net_arch=[99999999999]", "learn.net_arch.0 is 99999999999"),
+        ("learn.total_steps=0", "learn.total_steps is 0"),
+        ("env.num_envs=0", "env.num_envs is 0"),
+        ("env.num_envs=100000000", "env.num_envs is 100000000"),
+        ("env.num_threads=10000", "env.num_threads is 10000"),
+        ("seed=536870912", "seed is 536870912"),
         ("learn", "has no value"),
         ("learn.gamma.x=1", "learn.gamma is a value"),
         ("learn.net_arch=[1, [2", "not YAML"),
@@ -103,6 +111,26 @@ def test_a_file_that_is_no_recipe_is_refused(tmp_path, text):
     path.write_bytes(text.encode("latin-1"))
     with pytest.raises(BedplateError, match="recipe"):
         load_config(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (RECIPE + "env: {num_envs: 16}\n", "the key 'env' is there twice"),
+        ("task: {name: nav_lidar, name: ant}\n", "the key 'name' is there twice"),
+        ("task: &a {name: nav_lidar, params: *a}\n", "an alias"),
+        ("task: {name: nav_lidar, params: {[1, 2]: 3}}\n", "is not YAML"),
+        ("task: [nav_lidar]\n", "task is ['nav_lidar']"),
+        ("1: {}\n", "unknown recipe key '1'"),
+        ("task: {name: nav_lidar, params: {1: 2}}\nlearn: {total_steps: 1}\n", "task.params"),
+    ],
+)
+def test_yaml_that_means_something_else_than_it_says_is_refused(tmp_path, text, words):
+    path = tmp_path / "odd.yaml"
+    path.write_text(text)
+    with pytest.raises(BedplateError) as error:
+        load_config(path)
+    assert words in error.value.found
 
 
 def test_a_missing_section_is_named(tmp_path):

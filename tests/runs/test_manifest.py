@@ -13,6 +13,7 @@ from bedplate.runs.manifest import (
     current,
     finish_manifest,
     git_state,
+    mark_ended,
     read_manifest,
     world_change,
     world_version,
@@ -39,6 +40,17 @@ def test_finishing_keeps_what_was_recorded(tmp_path):
     manifest = json.loads(path.read_text())
     assert (manifest["status"], manifest["seed"], manifest["steps"]) == ("finished", 3, 10)
     assert manifest["ended"] >= manifest["started"]
+
+
+def test_a_full_disk_still_takes_the_final_status(tmp_path):
+    path = tmp_path / "manifest.json"
+    written = write_manifest(path, seed=3)
+    inode, size = path.stat().st_ino, path.stat().st_size
+    mark_ended(path, "interrupted")
+    assert {**read_manifest(path), "ended": "", "status": ""} == {**written, "ended": "", "status": ""}
+    assert read_manifest(path)["status"] == "interrupted"
+    # the same file, and no larger
+    assert path.stat().st_ino == inode and path.stat().st_size <= size
 
 
 @pytest.mark.parametrize(

@@ -25,8 +25,8 @@ def train(
     recipe: Annotated[str, typer.Argument(help="a recipe's name (see `bedplate recipes`) or a YAML file")],
     set_: Annotated[list[str], typer.Option("--set", help="override a key, such as learn.total_steps=100000")] = [],  # noqa: B006
     name: Annotated[str, typer.Option(help="name of the run; default: recipe and time")] = "",
-    envs: Annotated[int, typer.Option(help="number of environments; 0 keeps the recipe's")] = 0,
-    seed: Annotated[int, typer.Option(help="seed; -1 keeps the recipe's")] = -1,
+    envs: Annotated[int, typer.Option(min=0, help="number of environments; 0 keeps the recipe's")] = 0,
+    seed: Annotated[int, typer.Option(min=-1, help="seed; -1 keeps the recipe's")] = -1,
     runs: Annotated[Path, typer.Option(help="folder of all runs")] = Path("runs"),
     as_json: Annotated[bool, typer.Option("--json", help="print the result as JSON")] = False,
 ) -> None:

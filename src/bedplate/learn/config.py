@@ -7,17 +7,31 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, get_args, get_origin
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from bedplate.core.errors import BedplateError, UnknownName
 from bedplate.core.files import canonical_json, sha256_text, write_text
 from bedplate.core.settings import parse_setting
 
-Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
-Fraction = Annotated[float, Field(ge=0, le=1)]
-NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-Finite = Annotated[float, Field(allow_inf_nan=False)]
-Count = Annotated[int, Field(ge=1)]
+
+def _no_switch(value: Any) -> Any:
+    # YAML's yes, on and true would count as 1
+    if isinstance(value, bool):
+        raise ValueError("a number, not yes or no")
+    return value
+
+
+Number = Annotated[float, BeforeValidator(_no_switch), Field(allow_inf_nan=False)]
+Whole = Annotated[int, BeforeValidator(_no_switch)]
+Positive = Annotated[Number, Field(gt=0)]
+Fraction = Annotated[Number, Field(ge=0, le=1)]
+NotNegative = Annotated[Number, Field(ge=0)]
+Count = Annotated[Whole, Field(ge=1)]
+Steps = Annotated[Whole, Field(ge=0)]
+# far above what any machine has, and far below what ends the process instead of the command
+Envs = Annotated[Count, Field(le=1 << 20)]
+Threads = Annotated[Whole, Field(ge=0, le=1024)]
+Width = Annotated[Count, Field(le=8192)]
 
 
 class _Section(BaseModel):
@@ -45,9 +59,9 @@ class EnvConfig(_Section):
         num_threads: physics threads; 0 means every usable core.
     """
 
-    num_envs: Count = 256
+    num_envs: Envs = 256
     randomisation: bool = True
-    num_threads: Annotated[int, Field(ge=0)] = 0
+    num_threads: Threads = 0
 
 
 class LearnConfig(_Section):
@@ -77,7 +91,8 @@ class LearnConfig(_Section):
         clip_obs: bound of normalised observations.
         imitate_steps: environment steps, out of total_steps, in which the policy first learns to imitate the task's
             classical controller; 0 starts from nothing.
-        imitate_fade_steps: environment steps after these in which PPO takes over from the controller.
+        imitate_fade_steps: environment steps after these in which the controller's weight falls from 1 to 0 and PPO's
+            grows; a training that ends earlier keeps the weight it has reached.
         update_threads: torch threads during the update. One is right on a shared machine: threads that wait for
             each other lose more than they give as soon as somebody else wants a core.
     """
@@ -87,7 +102,7 @@ class LearnConfig(_Section):
     max_minutes: Positive | None = None
     n_steps: Count = 64
     # advantages are normalised by their deviation within a minibatch: one sample has none
-    batch_size: Annotated[int, Field(ge=2)] = 4096
+    batch_size: Annotated[Whole, Field(ge=2)] = 4096
     n_epochs: Count = 5
     learning_rate: Positive = 1e-3
     learning_rate_final: Positive = 1e-4
@@ -98,14 +113,14 @@ class LearnConfig(_Section):
     vf_coef: NotNegative = 0.5
     max_grad_norm: Positive = 1.0
     target_kl: Positive | None = None
-    net_arch: tuple[Count, ...] = (128, 128)
+    net_arch: tuple[Width, ...] = (128, 128)
     activation: Literal["tanh", "relu", "elu", "silu"] = "tanh"
-    log_std_init: Finite = -0.7
+    log_std_init: Number = -0.7
     normalize_reward: bool = True
     clip_obs: Positive = 10.0
-    imitate_steps: Annotated[int, Field(ge=0)] = 0
-    imitate_fade_steps: Annotated[int, Field(ge=0)] = 0
-    update_threads: Count = 1
+    imitate_steps: Steps = 0
+    imitate_fade_steps: Steps = 0
+    update_threads: Annotated[Count, Field(le=1024)] = 1
 
 
 class ExpectedResult(_Section):
@@ -136,7 +151,7 @@ class RunConfig(_Section):
     task: TaskConfig
     env: EnvConfig = EnvConfig()
     learn: LearnConfig
-    seed: Annotated[int, Field(ge=0, lt=2**29)] = 0
+    seed: Annotated[Whole, Field(ge=0, lt=2**29)] = 0
     expected: ExpectedResult = ExpectedResult()
 
     @model_validator(mode="after")
@@ -164,7 +179,7 @@ def load_config(path: Path, overrides: Iterable[str] = ()) -> RunConfig:
         UnknownName: a key that does not exist; names the nearest one.
     """
     try:
-        raw = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+        raw = yaml.load(Path(path).read_text(encoding="utf-8"), Loader=_RecipeLoader)
     except OSError as error:
         raise BedplateError(f"cannot read recipe {path}: {error.strerror or error}", "a readable YAML file") from error
     except (yaml.YAMLError, UnicodeDecodeError) as error:
@@ -174,6 +189,22 @@ def load_config(path: Path, overrides: Iterable[str] = ()) -> RunConfig:
     for override in overrides:
         _apply(raw, override)
     return parse_config(raw, source=str(path))
+
+
+class _RecipeLoader(yaml.SafeLoader):
+    """YAML without what a recipe cannot mean: a key twice, of which YAML would take the last, and aliases."""
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        if self.check_event(yaml.AliasEvent):
+            raise yaml.YAMLError(f"an alias{self.peek_event().start_mark}: write the value out")
+        return super().compose_node(parent, index)
+
+    def construct_mapping(self, node: Any, deep: bool = False) -> Any:
+        names = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
+        for key, _ in node.value:
+            if names.count(key.value) > 1:
+                raise yaml.YAMLError(f"the key {key.value!r} is there twice{key.start_mark}")
+        return super().construct_mapping(node, deep)
 
 
 def parse_config(raw: Mapping[str, Any], source: str = "recipe") -> RunConfig:

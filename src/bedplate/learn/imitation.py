@@ -32,8 +32,8 @@ Normalize = Callable[[Tensor], Tensor]
 class Imitation:
     """The task's classical controller as a teacher.
 
-    Its weight is 1 at first: the policy only imitates. It then falls to 0 while PPO takes over (kickstarting, Schmitt
-    et al., 2018), which learns from the answers that are kept and asks for no more.
+    Its weight is 1 at first: the policy only imitates. It then falls to 0 as PPO's grows (kickstarting, Schmitt et al.,
+    2018): the answers that are kept go on being learned, and no more are asked for.
 
     Args:
         env: the environment that is asked about; its task needs a baseline.

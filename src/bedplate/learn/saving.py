@@ -14,7 +14,7 @@ from bedplate.learn.config import RunConfig, save_config
 from bedplate.learn.ppo import PPO
 from bedplate.learn.trained import save_trained
 from bedplate.runs.layout import CONFIG, MANIFEST, Run
-from bedplate.runs.manifest import finish_manifest, read_manifest
+from bedplate.runs.manifest import finish_manifest, mark_ended, read_manifest
 
 
 @dataclass(frozen=True)
@@ -100,8 +100,7 @@ def _rescue(config: RunConfig, run: Run, model: PPO, env: SB3VecEnv, status: str
     save_config(config, rescue.path(CONFIG))
     with contextlib.suppress(BedplateError):
         write_json(rescue.path(MANIFEST), read_manifest(run.path(MANIFEST)))
-        # a manifest needs less room than a policy
-        finish_manifest(run.path(MANIFEST), status)
+        mark_ended(run.path(MANIFEST), status)
     if not rescue.path(MANIFEST).exists():
         write_json(rescue.path(MANIFEST), {})
     _write(rescue, model, env, status, result)

@@ -5,6 +5,7 @@ Reading versions never imports the packages: a manifest costs no start-up time a
 
 from __future__ import annotations
 
+import json
 import os
 import platform
 import re
@@ -17,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from bedplate.core.errors import BedplateError
-from bedplate.core.files import read_json, write_json
+from bedplate.core.files import read_json, storage_error, write_json
 from bedplate.runs.layout import CONFIG
 
 PACKAGES = ("bedplate", "torch", "mujoco", "stable-baselines3", "gymnasium", "numpy", "onnx", "onnxruntime")
@@ -40,6 +41,23 @@ def write_manifest(path: Path, **facts: Any) -> dict[str, Any]:
 def finish_manifest(path: Path, status: str, **facts: Any) -> None:
     """Set the run's final status, "finished", "interrupted" or "failed", and add `facts`."""
     write_json(path, {**read_json(path), "status": status, "ended": _now(), **facts})
+
+
+def mark_ended(path: Path, status: str) -> None:
+    """Set the final status by writing over the file in its place: a full disk has no room for a second one.
+
+    Raises:
+        StorageError: the file cannot be written at all.
+        BedplateError: there is no manifest, or it is damaged.
+    """
+    recorded = {**read_json(path), "status": status, "ended": _now()}
+    try:
+        with path.open("r+", encoding="utf-8") as file:
+            # without indentation it is shorter than before, so that it needs no further block
+            file.write(json.dumps(recorded) + "\n")
+            file.truncate()
+    except OSError as error:
+        raise storage_error(path, error) from error
 
 
 def read_manifest(path: Path) -> dict[str, Any]:
