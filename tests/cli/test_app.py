@@ -18,6 +18,7 @@ import typer
 
 from bedplate import __version__
 from bedplate.cli import app, crash, render
+from bedplate.cli.extras import install_command
 from bedplate.core.errors import BedplateError, GateFailed, Interrupted, StorageError
 from bedplate.core.registry import load_attribute
 
@@ -173,7 +174,35 @@ def test_json_result_followed_by_a_no_stays_one_object(command: Callable, capsys
 
 def test_an_absent_extra_names_the_extra(command: Callable, capsys: pytest.CaptureFixture[str]) -> None:
     command(raiser(ModuleNotFoundError("No module named 'torch'", name="torch")))
-    assert "pip install 'bedplate[train]'" in capsys.readouterr().err
+    assert install_command("train") in capsys.readouterr().err
+
+
+def test_an_absent_extra_behind_another_error_is_named_too(
+    command: Callable, capsys: pytest.CaptureFixture[str]
+) -> None:
+    error = BedplateError("cannot import the task", next_step="pip install torch")
+    error.__cause__ = ModuleNotFoundError("No module named 'torch'", name="torch")
+    command(raiser(error))
+    assert install_command("train") in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("argv", [[], ["bench"]])
+def test_a_bare_command_shows_its_help_and_no_error(argv: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert app.run(argv) == 2
+    seen = capsys.readouterr()
+    assert "Usage" in seen.out
+    assert "error" not in seen.err
+
+
+def test_an_error_without_a_next_step_gets_one(command: Callable, capsys: pytest.CaptureFixture[str]) -> None:
+    command(raiser(BedplateError("x", "y")))
+    assert "next step: bedplate train --help" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("option", ["--seed=-5", "--envs=-1"])
+def test_a_negative_number_is_not_taken_for_none(option: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert app.run(["train", "no_such_recipe", option]) == 2
+    assert option.split("=")[0] in capsys.readouterr().err
 
 
 def test_our_bug_leaves_a_report_with_versions_and_traceback(
@@ -256,4 +285,14 @@ def test_a_closed_pipe_is_no_bug(tmp_path: Path) -> None:
     assert process.stderr is not None
     assert "bug" not in process.stderr.read()
     process.stderr.close()
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("redirection", [">&-", "2>&-", "| true"])
+@pytest.mark.parametrize("words", ["tasks", "--help"])
+def test_a_closed_stream_is_no_bug(tmp_path: Path, redirection: str, words: str) -> None:
+    line = f"{sys.executable} -m bedplate {words} {redirection}; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "Traceback" not in done.stderr
     assert os.listdir(tmp_path) == []

@@ -6,6 +6,7 @@ import ast
 import json
 import os
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -16,6 +17,8 @@ import pytest
 from bedplate.cli import app, init
 from bedplate.core.errors import BedplateError, StorageError
 from bedplate.learn.config import load_config
+
+ROOT = Path(__file__).parents[2]
 
 
 def tree(folder: Path) -> list[str]:
@@ -82,6 +85,32 @@ def test_a_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(BedplateError, match="is a file"):
         init.write_site(tmp_path / "notes.txt", "my_arm")
     assert (tmp_path / "notes.txt").read_text() == "mine"
+
+
+def test_a_folder_below_a_file_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "notes.txt").write_text("mine")
+    assert app.run(["init", str(tmp_path / "notes.txt" / "new")]) == 2
+    text = capsys.readouterr().err
+    assert f"{tmp_path / 'notes.txt'} is a file" in text
+    assert ".tmp" not in text
+
+
+def test_the_next_command_can_be_pasted_and_the_package_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert app.run(["init", str(tmp_path / "my 机器人")]) == 0
+    text = capsys.readouterr().err
+    assert f"cd '{tmp_path}/my 机器人'" in text
+    assert "the Python package is called my;" in text
+
+
+def test_the_house_linter_leaves_a_project_in_the_clone_alone(tmp_path: Path) -> None:
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    init.write_site(tmp_path / "my_robot", "a_package_with_a_long_name")
+    for command in (["check"], ["format", "--check"]):
+        line = [sys.executable, "-m", "ruff", *command, "--no-cache", "."]
+        done = subprocess.run(line, cwd=tmp_path, capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout
 
 
 def test_a_full_disk_leaves_nothing(tmp_path: Path) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from bedplate.cli import render
 from bedplate.core.check import Status, Step
@@ -49,3 +51,22 @@ def test_notes_and_warnings_never_mix_with_results(capsys: pytest.CaptureFixture
     seen = capsys.readouterr()
     assert seen.out == ""
     assert seen.err == "a note\nwarning: a warning\n"
+
+
+ROWS = [("nav_lidar", "2D-lidar navigation among 12 to 20 unseen obstacles", "lowest of three seeds; one core each")]
+COLUMNS = ("recipe", "description", "measured with")
+
+
+def test_a_row_in_a_pipe_is_one_line_without_padding(capsys: pytest.CaptureFixture[str]) -> None:
+    render.show_table("t", COLUMNS, ROWS)
+    lines = capsys.readouterr().out.splitlines()
+    assert any(all(cell in line for cell in ROWS[0]) for line in lines)
+    assert [line for line in lines if line != line.rstrip()] == []
+
+
+def test_a_narrow_terminal_lists_a_row_under_its_first_cell(monkeypatch: pytest.MonkeyPatch) -> None:
+    file = io.StringIO()
+    monkeypatch.setattr(render, "out", Console(file=file, width=48, force_terminal=True, no_color=True))
+    render.show_table("t", COLUMNS, ROWS)
+    assert "measured with: " in file.getvalue()
+    assert "lowest of three seeds" in file.getvalue()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from pathlib import Path
 
 import pytest
 import torch
@@ -70,11 +71,24 @@ def test_check_of_a_task_that_pays_for_standing_is_a_no(
         (["tasks", "check", "nav_lidar", "--set", "task.obstacles=[1"], "not YAML"),
         (["tasks", "chekc", "nav_lidar"], "check"),
         (["tasks", "check", "nav_lidar", "--worlds", "0"], "--worlds"),
+        (["tasks", "check", "os:path"], "is a module"),
+        (["tasks", "check", "os.path:join"], "--set task.a=VALUE"),
     ],
 )
 def test_bad_input(argv: list[str], text: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert app.run(argv) == 2
     assert text in capsys.readouterr().err
+
+
+def test_a_sites_factory_that_raises_is_the_sites_to_mend(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "my_arm.py").write_text("def arm():\n    return 1 / 0\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert app.run(["tasks", "check", "my_arm:arm"]) == 2
+    text = capsys.readouterr().err
+    assert "ZeroDivisionError" in text
+    assert "my_arm.py, line 2" in text
 
 
 def test_every_recipe_is_listed(capsys: pytest.CaptureFixture[str]) -> None:

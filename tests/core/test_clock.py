@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from bedplate.core.clock import Clock, FakeClock, MonotonicClock
+from bedplate.core.clock import Clock, FakeClock, MonotonicClock, duration
 
 
 def test_monotonic_clock_is_the_machines() -> None:
@@ -51,3 +51,18 @@ def test_fake_clock_adds_exactly() -> None:
 def test_fake_clock_does_not_go_back() -> None:
     with pytest.raises(ValueError, match="does not go back"):
         FakeClock().advance(-0.001)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0.4, "0 s"),
+        (59.4, "59 s"),
+        (59.6, "1 min 0 s"),
+        (151.2, "2 min 31 s"),
+        (3599.9, "1 h 0 min"),
+        (3900, "1 h 5 min"),
+    ],
+)
+def test_durations_have_one_form(seconds: float, text: str) -> None:
+    assert duration(seconds) == text

@@ -100,3 +100,9 @@ def test_a_site_module_that_raises_names_file_and_line(site: Path, text: str, li
     with pytest.raises(BedplateError, match="cannot import 'broken_site'") as caught:
         load_attribute("broken_site:thing")
     assert caught.value.next_step.endswith(f"broken_site.py, line {line}")
+
+
+@pytest.mark.parametrize("target", ["./a:b", ".:b", "a/b.py:c", "a:b-c", "my task:cart"])
+def test_what_is_no_python_name_is_said_so(target: str) -> None:
+    with pytest.raises(BedplateError, match="is no name of a Python object"):
+        load_attribute(target)

@@ -159,3 +159,11 @@ def test_a_wrong_task_parameter_is_refused_by_name(params, words):
     with pytest.raises(BedplateError) as error:
         make_task("nav_lidar", params)
     assert words in error.value.found
+
+
+def test_a_recipe_that_was_changed_expects_nothing() -> None:
+    path = recipe_path("nav_lidar")
+    assert load_config(path).expected.success is not None
+    assert load_config(path, ["seed=3"]).expected == load_config(path).expected
+    assert load_config(path, ["learn.total_steps=1000"]).expected.note == ""
+    assert load_config(path, ["task.obstacles=[4, 8]"]).expected.success is None

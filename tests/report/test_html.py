@@ -203,6 +203,17 @@ def test_other_worlds_than_the_standard_ones_are_said_in_so_many_words(make_run,
     assert "The demo uses simpler worlds." in text
 
 
+@pytest.mark.parametrize(
+    "config",
+    [
+        "task: {name: my_robot.task:cart, params: {min_distance_m: 0.3}}",
+        "task: {name: nav_lidar, params: {obstacles: [12, 20]}}",
+    ],
+)
+def test_a_sites_own_task_and_a_tasks_own_default_are_standard(make_run, values, config):
+    assert "standard form" not in _page(make_run(values, config=f"{config}\n")).text
+
+
 def test_randomisation_that_was_off_is_said(make_run, values):
     assert "Randomisation was off" not in _page(make_run(values)).text
     values["evaluation.json"]["randomisation"] = False

@@ -19,6 +19,7 @@ from typer.exceptions import TyperException
 from bedplate import __version__
 from bedplate.cli import render
 from bedplate.cli.crash import write_crash_report
+from bedplate.cli.extras import EXTRAS, install_command
 from bedplate.core.errors import BedplateError, Interrupted, UnknownName
 from bedplate.core.files import storage_error
 from bedplate.core.registry import load_attribute
@@ -39,22 +40,14 @@ COMMANDS = {
 }
 """Command -> one line for the help; the command itself is `<command>` in bedplate/cli/<command>.py."""
 
-EXTRAS = {
-    "envpool": "bench",
-    "numpy": "runtime",
-    "onnxruntime": "runtime",
-    **dict.fromkeys(
-        ("gymnasium", "imageio", "matplotlib", "mujoco", "onnx", "psutil", "scipy", "stable_baselines3", "torch"),
-        "train",
-    ),
-}
-"""Module -> the extra that brings it, for an installation that lacks it."""
-
 HELP = {"help_option_names": ["-h", "--help"]}
 
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Run one command and end the process with its exit code."""
+    # a stream that the caller closed, as `>&-` does, is None
+    sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115 - open until the process ends
+    sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
     # a site's own package is found in the folder the command is run from; last, so that it shadows nothing
     if os.getcwd() not in sys.path:
         sys.path.append(os.getcwd())
@@ -76,15 +69,21 @@ def run(argv: Sequence[str]) -> int:
     try:
         return _finished(_command(argv)(args=argv, prog_name="bedplate", standalone_mode=False))
     except BedplateError as error:
-        render.show_error(error, as_json=as_json)
+        render.show_error(_with_next_step(error, argv), as_json=as_json)
         return error.exit_code
     except TyperException as error:
+        # a bare `bedplate`, or a bare group of commands: typer has printed the help, and there is no more to say
+        if not error.format_message():
+            return 2
         render.show_error(_usage_error(error, argv), as_json=as_json)
         return 2
     except Interrupted as error:
         return _interrupted(str(error))
     except (KeyboardInterrupt, typer.Abort):
         return _interrupted("")
+    except SystemExit:
+        # rich ends the process when the reader of a pipe has gone, as with `bedplate --help | head -1`
+        return 0
     except Exception as error:
         return _unexpected(error, argv, as_json)
 
@@ -154,12 +153,26 @@ def _interrupted(what: str) -> int:
     return Interrupted.exit_code
 
 
+def _with_next_step(error: BedplateError, argv: Sequence[str]) -> BedplateError:
+    """Complete an error of the user's that names no next step of its own."""
+    # a module that one of our extras brings, wherever it was wanted
+    cause = error.__cause__
+    if isinstance(cause, ModuleNotFoundError) and cause.name in EXTRAS:
+        error.next_step = install_command(EXTRAS[cause.name])
+    elif not error.next_step and error.exit_code == 2:
+        error.next_step = _help_of(argv)
+    return error
+
+
+def _help_of(argv: Sequence[str]) -> str:
+    return f"bedplate {argv[0]} --help" if argv and argv[0] in COMMANDS else "bedplate --help"
+
+
 def _usage_error(error: TyperException, argv: Sequence[str]) -> BedplateError:
     command = argv[0] if argv and argv[0] in COMMANDS else ""
     if argv and not command and not argv[0].startswith("-"):
         return UnknownName("command", argv[0], COMMANDS)
-    next_step = f"bedplate {command} --help" if command else "bedplate --help"
-    return BedplateError(error.format_message().rstrip("."), next_step=next_step)
+    return BedplateError(error.format_message().rstrip("."), next_step=_help_of(argv))
 
 
 def _unexpected(error: Exception, argv: Sequence[str], as_json: bool) -> int:
@@ -169,7 +182,7 @@ def _unexpected(error: Exception, argv: Sequence[str], as_json: bool) -> int:
         return 2
     # an extra that is not installed
     if isinstance(error, ModuleNotFoundError) and error.name in EXTRAS:
-        next_step = f"pip install 'bedplate[{EXTRAS[error.name]}]'"
+        next_step = install_command(EXTRAS[error.name])
         render.show_error(BedplateError(f"{error.name} is not installed", next_step=next_step), as_json=as_json)
         return 2
     # the reader of a pipe has gone, as with `bedplate tasks | head`

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bedplate.cli import render
+from bedplate.core.clock import duration
 from bedplate.core.errors import BedplateError, GateFailed
 
 if TYPE_CHECKING:
@@ -197,7 +198,7 @@ def closing_rows(result: DemoResult) -> list[tuple[str, Any]]:
         ("deadline misses", f"{served['deadline_misses']} of {served['driven_ticks']}"),
         ("guard in the evaluation", f"changed {clamp:.1%} of the commands"),
         ("guard on the robot", f"{trips} interventions, {_faults(served)}"),
-        ("time of the whole demo", f"{result.seconds:.0f} s"),
+        ("time of the whole demo", f"{duration(result.seconds)}"),
     ]
     return rows
 

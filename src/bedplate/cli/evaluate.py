@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bedplate.cli import render
+from bedplate.core.clock import duration
 
 if TYPE_CHECKING:
     from bedplate.evaluate.evaluation import Evaluation
@@ -41,7 +43,7 @@ def evaluate(
     from bedplate.evaluate.results import figures_of
     from bedplate.evaluate.rollouts import Worlds
     from bedplate.evaluate.sources import open_source
-    from bedplate.runs.layout import EVALUATION
+    from bedplate.runs.layout import CONFIG, EVALUATION
 
     gates = parse_gates(gate)
     source = open_source(target)
@@ -63,26 +65,32 @@ def evaluate(
     else:
         show_result(result, folder / EVALUATION)
     check_gates(gates, figures_of(result.guarded))
+    # a run that is not exported yet; a bundle is
+    if not as_json and (target / CONFIG).exists():
+        render.show_note(f"next: bedplate export {shlex.quote(str(target))}")
 
 
 @contextmanager
 def progress_bar() -> Iterator[Callable[[str, int, int], None]]:
     """One bar on stderr per part of the evaluation, with the time left."""
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress as Bar, TextColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeRemainingColumn
+
+    from bedplate.cli.progress import LateBar
 
     columns = (
         TextColumn("evaluate: {task.description}"),
-        BarColumn(),
+        BarColumn(bar_width=None if render.err.width < 100 else 40),
         MofNCompleteColumn(),
         TimeRemainingColumn(elapsed_when_finished=True),
     )
-    with Bar(*columns, console=render.err) as bar:
-        rows: dict[str, object] = {}
+    with LateBar(*columns) as bar:
+        rows: dict[str, TaskID] = {}
 
         def update(what: str, finished: int, total: int) -> None:
             if what not in rows:
                 rows[what] = bar.add_task(what, total=total)
-            bar.update(rows[what], completed=finished)  # type: ignore[arg-type]
+            bar.show(rows[what], f"evaluate: {what}: {finished} of {total}")
+            bar.update(rows[what], completed=finished)
 
         yield update
 
@@ -103,10 +111,10 @@ def show_result(result: Evaluation, path: Path) -> None:
     render.show_table(title, ("", *(name for name, _ in columns)), rows)
     if result.task.difficulty:
         facts = "; ".join(f"{name}: {value}" for name, value in result.task.difficulty.items())
-        render.out.print(f"worlds: {facts}", markup=False)
+        render.show_line(f"worlds: {facts}")
     if result.pictures.get("video") is None and result.plan.pictures:
         render.show_warning(f"no video: {result.pictures['video_note']}")
-    render.show_note(f"{path}, {result.seconds:.0f} s")
+    render.show_note(f"measured in {duration(result.seconds)}, written to {path}")
 
 
 def outcome_cells(outcome: Outcome) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -51,4 +52,4 @@ def export(
         ("bundle", exported.info.bundle_hash[:16]),
     ]
     render.show_table(f"{exported.folder}: {contract.task}", ("what", "value"), rows)
-    render.show_note(f"next: bedplate verify {exported.folder}")
+    render.show_note(f"next: bedplate verify {shlex.quote(str(exported.folder))}")

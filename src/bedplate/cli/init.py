@@ -5,6 +5,7 @@ from __future__ import annotations
 import keyword
 import os
 import re
+import shlex
 import shutil
 import sys
 from importlib import util
@@ -16,7 +17,7 @@ import typer
 
 from bedplate import __version__
 from bedplate.cli import render
-from bedplate.core.errors import BedplateError
+from bedplate.core.errors import BedplateError, StorageError
 from bedplate.core.files import storage_error, write_text
 
 TEMPLATES = Path(__file__).parent / "templates" / "site"
@@ -40,7 +41,12 @@ def init(
         render.show_json({"schema": render.SCHEMA, "folder": folder, "package": package, "files": written})
         return
     render.show_table(f"site project in {folder}", ("file", "what it is"), [(path, _about(path)) for path in written])
-    render.show_note(f"next: cd {folder} && python -m pytest && bedplate train recipes/cart.yaml --name first")
+    if not name and package != folder.resolve().name:
+        render.show_note(f"the Python package is called {package}; --name gives it another name")
+    render.show_note(
+        f"next: cd {shlex.quote(str(folder))} && python -m pytest && bedplate tasks check {package}.task:cart"
+    )
+    render.show_note("then: bedplate train recipes/cart.yaml --name first")
 
 
 def write_site(folder: Path, package: str) -> list[str]:
@@ -63,6 +69,9 @@ def write_site(folder: Path, package: str) -> list[str]:
         raise BedplateError(
             f"{folder} is not empty", "a new or empty folder", "name another folder; nothing was written"
         )
+    above = next(parent for parent in folder.resolve().parents if parent.exists())
+    if not above.is_dir():
+        raise BedplateError(f"{above} is a file", "a folder to write the new one into", "name another folder")
     values = {
         "package": package,
         "project": package.replace("_", "-"),
@@ -80,6 +89,9 @@ def write_site(folder: Path, package: str) -> list[str]:
             os.replace(entry, folder / entry.name)
     except OSError as error:
         raise storage_error(folder, error) from error
+    except StorageError as error:
+        # it names the file beside the target
+        raise StorageError(error.found.replace(str(staging), str(folder)), error.expected, error.next_step) from error
     finally:
         shutil.rmtree(staging, ignore_errors=True)
     return [relative for _, relative in template_files(package)]
@@ -122,6 +134,8 @@ def checked_name(name: str) -> str:
 
 
 def _problem(name: str) -> str:
+    if name[:1].isdigit():
+        return "begins with a digit"
     if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
         return "has a character that packages don't have"
     if keyword.iskeyword(name) or keyword.issoftkeyword(name):
@@ -142,6 +156,8 @@ def _about(path: str) -> str:
         "test_task.py": "what must hold before training is worth its time",
         "pyproject.toml": "the package and its entry point",
         "README.md": "the commands, in order",
+        ".gitignore": "runs and caches stay out of git",
+        "__init__.py": "makes the folder a package",
     }
     if path.startswith("recipes/"):
         return "how it is trained"

@@ -24,15 +24,25 @@ def recipes(as_json: Annotated[bool, typer.Option("--json", help="print the tabl
         }
         render.show_json({"schema": render.SCHEMA, "recipes": facts})
         return
-    columns = ("recipe", "task", "env steps", "success", "minutes", "description")
+    columns = ("recipe", "task", "env steps", "success", "minutes", "description", "measured with")
     render.show_table("recipes", columns, [_row(name, config) for name, config in configs.items()])
-    render.show_note("success and minutes were measured on 2 cores; - means not measured yet")
-    render.show_note("next: bedplate train NAME, or copy the YAML file: bedplate recipes --json names it")
+    render.show_note(
+        "success: on unseen worlds; minutes: of training, as the last column says; - means not measured yet"
+    )
+    render.show_note("next: bedplate train NAME")
+    render.show_note(f"a recipe of your own: copy a file of {recipe_path(recipe_names()[0]).parent}")
 
 
 def _row(name: str, config: RunConfig) -> tuple[Any, ...]:
     expected = config.expected
     success = "-" if expected.success is None else f"{expected.success:.1%}"
     minutes = "-" if expected.minutes is None else f"{expected.minutes:g}"
-    description = f"{config.description} ({expected.note})" if expected.note else config.description
-    return (name, config.task.name, f"{config.learn.total_steps:,}", success, minutes, description)
+    return (
+        name,
+        config.task.name,
+        f"{config.learn.total_steps:,}",
+        success,
+        minutes,
+        config.description,
+        expected.note,
+    )

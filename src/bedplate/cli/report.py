@@ -25,4 +25,4 @@ def report(
     if as_json:
         render.show_json({"schema": render.SCHEMA, "report": path, "bytes": path.stat().st_size})
         return
-    render.out.print(f"{path} ({path.stat().st_size / 1e6:.1f} MB); open it in any browser", markup=False)
+    render.show_line(f"{path} ({path.stat().st_size / 1e6:.1f} MB); open it in any browser")

@@ -56,7 +56,8 @@ def check(
     from bedplate.tasks import make_task
 
     subject = make_task(task, task_parameters(set_ or []))
-    findings = lint_task(subject, worlds=worlds, seed=seed)
+    with render.err.status(f"task {subject.id}: simple policies play {worlds} worlds each"):
+        findings = lint_task(subject, worlds=worlds, seed=seed)
     if as_json:
         render.show_json({"task": subject.id, **to_json(findings)})
     else:
@@ -66,6 +67,7 @@ def check(
         raise GateFailed(
             f"task {subject.id} fails {', '.join(failed)}", next_step="mend the terms named above, then ask again"
         )
+    render.show_note("next: bedplate train RECIPE, a recipe with this task; bedplate recipes lists them")
 
 
 def show_findings(title: str, findings: Sequence[Finding]) -> None:

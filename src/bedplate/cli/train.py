@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import shlex
 import time
 from collections.abc import Callable
 from contextlib import contextmanager
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bedplate.cli import render
+from bedplate.core.clock import duration
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -65,33 +67,35 @@ def run_name(name: str, recipe: str) -> str:
 def progress_bar(label: str, max_minutes: float | None = None) -> Iterator[Callable[[Progress], None]]:
     """A bar on stderr with speed, time left, and how well recent episodes went.
 
+    It appears with the first progress, so that a refusal stands alone; where stderr is no terminal, a line every
+    half minute takes its place.
+
     Args:
         label: beside the bar.
         max_minutes: wall time after which the training ends, as in the recipe; None for steps alone.
     """
-    from rich.progress import BarColumn, Progress as Bar, TaskProgressColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-    with Bar(
+    from bedplate.cli.progress import LateBar
+
+    columns = (
         TextColumn("{task.description}"),
-        BarColumn(),
+        BarColumn(bar_width=None if render.err.width < 100 else 40),
         TaskProgressColumn(),
         TextColumn("{task.fields[speed]}"),
         TimeRemainingColumn(elapsed_when_finished=True),
         TextColumn("{task.fields[quality]}"),
-        console=render.err,
-    ) as bar:
-        row = bar.add_task(label, total=None, speed="starting", quality="")
+    )
+    with LateBar(*columns) as bar:
+        row = bar.add_task(label, total=1.0, speed="", quality="")
         start_s = time.perf_counter()
 
         def update(progress: Progress) -> None:
             quality = "" if math.isnan(progress.success) else f"success {progress.success:.0%}"
-            bar.update(
-                row,
-                total=1.0,
-                completed=share_done(progress, (time.perf_counter() - start_s) / 60, max_minutes),
-                speed=f"{progress.steps_per_s:,.0f} steps/s",
-                quality=quality,
-            )
+            share = share_done(progress, (time.perf_counter() - start_s) / 60, max_minutes)
+            speed = f"{progress.steps_per_s:,.0f} steps/s"
+            bar.show(row, f"{label}: {share:.0%}, {speed}{', ' * bool(quality)}{quality}")
+            bar.update(row, completed=share, speed=speed, quality=quality)
 
         yield update
 
@@ -117,14 +121,15 @@ def show_result(folder: Path, result: TrainResult, as_json: bool) -> None:
     if as_json:
         render.show_json(facts)
         return
-    render.out.print(
-        f"{folder}: {result.steps:,} steps in {result.seconds:.0f} s ({result.steps_per_s:,.0f} steps/s with learning)"
+    render.show_line(
+        f"{folder}: {result.steps:,} steps in {duration(result.seconds)} "
+        f"({result.steps_per_s:,.0f} steps/s with learning)"
     )
     if result.num_diverged:
         render.show_warning(
             f"the physics of {result.num_diverged} worlds failed; they were terminated and not learned from"
         )
-    render.show_note(f"next: bedplate evaluate {folder}")
+    render.show_note(f"next: bedplate evaluate {shlex.quote(str(folder))}")
 
 
 def _announce_stop(reason: str) -> None:

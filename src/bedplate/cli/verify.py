@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -36,10 +37,13 @@ def verify(
         rows = [(gate.name, gate.found, gate.expected, "yes" if gate.passed else "NO") for gate in result.gates]
         render.show_table(f"{bundle}: {result.task}", ("gate", "found", "expected", "passed"), rows)
         latency = result.latency
-        render.out.print(
+        render.show_line(
             f"call: p50 {latency.p50_us:.1f} us, p99 {latency.p99_us:.1f} us, p99.9 {latency.p99_9_us:.1f} us "
             f"over {latency.n} calls; {path}"
         )
+        if result.passed:
+            folder = shlex.quote(str(bundle))
+            render.show_note(f"next: bedplate serve {folder} --link URL, with a robot or `bedplate robot` at the URL")
     failed = [gate for gate in result.gates if not gate.passed]
     if failed:
         raise GateFailed(

@@ -70,3 +70,14 @@ class FakeClock:
         if duration_s < 0:
             raise ValueError(f"a monotonic clock does not go back by {-duration_s} s")
         self._now_ns += round(duration_s * 1e9)
+
+
+def duration(seconds: float) -> str:
+    """A time span as people write it, such as "34 s", "2 min 31 s", "1 h 5 min"."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    minutes = round(seconds / 60)
+    return f"{minutes // 60} h {minutes % 60} min"

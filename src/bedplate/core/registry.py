@@ -67,6 +67,12 @@ def load_attribute(target: str, kind: str = "object") -> Any:
         raise BedplateError(
             f"{kind} {target!r} has no attribute part", "package.module:attribute", "name the object after a colon"
         )
+    if not all(part.isidentifier() for part in [*module_name.split("."), *attribute.split(".")]):
+        raise BedplateError(
+            f"{kind} {target!r} is no name of a Python object",
+            "package.module:attribute",
+            "write the module as in an import statement, with dots and without .py",
+        )
     if module_name == "__main__":
         raise BedplateError(
             f"{kind} {target!r} lives in __main__",
@@ -102,11 +108,12 @@ def _import(module_name: str, wanted_by: str) -> ModuleType:
         # our own modules import; a site's module that raises is the site's to mend, and the line says where
         if module_name.startswith("bedplate."):
             raise
-        where = _last_line(error)
+        where = raised_at(error)
         raise BedplateError(f"{found}: {type(error).__name__}: {error}", "a module that imports", where) from error
 
 
-def _last_line(error: Exception) -> str:
+def raised_at(error: Exception) -> str:
+    """The advice for an error in a site's module: file and line to mend."""
     if isinstance(error, SyntaxError):
         return f"mend {error.filename}, line {error.lineno}"
     frame = traceback.extract_tb(error.__traceback__)[-1]

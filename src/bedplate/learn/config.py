@@ -34,6 +34,10 @@ Threads = Annotated[Whole, Field(ge=0, le=1024)]
 Width = Annotated[Count, Field(le=8192)]
 
 
+UNCHANGED_BY = ("seed", "description", "env.num_threads", "learn.update_threads")
+"""Keys that may be set without making another recipe of it; `expected` stays what it was."""
+
+
 class _Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -188,6 +192,9 @@ def load_config(path: Path, overrides: Iterable[str] = ()) -> RunConfig:
         raise BedplateError(f"recipe {path} holds no keys", "a file like those of `bedplate recipes`")
     for override in overrides:
         _apply(raw, override)
+        # what was measured with the recipe says nothing about another one
+        if override.partition("=")[0].strip() not in UNCHANGED_BY and isinstance(raw.get("expected"), dict):
+            raw["expected"] = {}
     return parse_config(raw, source=str(path))
 
 

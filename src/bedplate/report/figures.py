@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from bedplate.core import clock
 from bedplate.evaluate import statistics
 from bedplate.report.reader import Facts
 
@@ -72,11 +73,7 @@ def microseconds(value: float | None) -> str:
 
 def duration(seconds: float | None) -> str:
     """A time span."""
-    if seconds is None:
-        return NOT_MEASURED
-    if seconds < 120:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.1f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
+    return NOT_MEASURED if seconds is None else clock.duration(seconds)
 
 
 def size(num_bytes: int) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError, validate_call
 
 from bedplate.core.errors import BedplateError, UnknownName
-from bedplate.core.registry import Registry
+from bedplate.core.registry import Registry, raised_at
 
 if TYPE_CHECKING:
     from bedplate.tasks.spec import Task
@@ -41,7 +41,7 @@ def make_task(name: str, params: Mapping[str, Any]) -> Task:
     from bedplate.tasks.spec import Task
 
     factory = TASKS.load(name)
-    known = inspect.signature(factory).parameters
+    known = _parameters(name, factory)
     for key in params:
         if key not in known:
             raise UnknownName(f"parameter of task {name}", key, known)
@@ -51,9 +51,35 @@ def make_task(name: str, params: Mapping[str, Any]) -> Task:
         first = error.errors()[0]
         key = ".".join(str(part) for part in first["loc"])
         message = first["msg"]
+        if first["type"].startswith("missing"):
+            raise BedplateError(f"task {name} has no {key}", f"a value for {key}", f"--set task.{key}=VALUE") from error
         raise BedplateError(
             f"task.{key} of task {name} is {first.get('input')!r}", message[0].lower() + message[1:]
+        ) from error
+    except BedplateError:
+        raise
+    except Exception as error:
+        # our own factories work; a site's factory that raises is the site's to mend, and the line says where
+        if str(factory.__module__).startswith("bedplate."):
+            raise
+        raise BedplateError(
+            f"the factory of task {name} raised {type(error).__name__}: {error}", "a Task", raised_at(error)
         ) from error
     if not isinstance(task, Task):
         raise BedplateError(f"{name!r} returned a {type(task).__name__}", "a factory that returns a bedplate Task")
     return task
+
+
+def _parameters(name: str, factory: Any) -> Mapping[str, inspect.Parameter]:
+    """Parameters of a factory by name.
+
+    Raises:
+        BedplateError: the object at that name cannot be called, or does not tell its parameters.
+    """
+    advice = "name the function: package.module:function"
+    if not callable(factory):
+        raise BedplateError(f"task {name!r} is a {type(factory).__name__}", "a function that returns a Task", advice)
+    try:
+        return inspect.signature(factory).parameters
+    except ValueError as error:
+        raise BedplateError(f"task {name!r}: {error}", "a function that returns a Task", advice) from error

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import base64
+import inspect
 
+from bedplate.core.errors import BedplateError
 from bedplate.report.figures import interval, percent, quartiles, short, size
 from bedplate.report.markup import Html, facts, join, not_measured, table, tag
 from bedplate.report.plots import interval_bar
@@ -56,11 +58,14 @@ def _lead(evaluation: Facts) -> str:
 
 def _banner(material: Material) -> Html | None:
     """Say in so many words when the worlds are not the task's own."""
-    params = material.config.items("task", "params")
+    name = material.config.text("task", "name")
+    params = [
+        (key, value) for key, value in material.config.items("task", "params") if not _is_standard(name, key, value)
+    ]
     note = material.config.text("expected", "note")
     texts = []
     if params:
-        changed = ", ".join(f"{name} = {value.value}" for name, value in params)
+        changed = ", ".join(f"{key} = {value.value}" for key, value in params)
         texts.append(
             f"This is not the task in its standard form: the recipe sets {changed}. "
             "A rate measured here is not a rate on the standard worlds."
@@ -73,6 +78,20 @@ def _banner(material: Material) -> Html | None:
     if note:
         texts.append(note)
     return tag("div", [tag("p", text) for text in texts], class_="banner") if texts else None
+
+
+def _is_standard(task: str, key: str, value: Facts) -> bool:
+    """Whether an argument leaves a task what it is: the factory's own default, or a task of a site."""
+    from bedplate.tasks import TASKS
+
+    # only the tasks that come with Bedplate have a standard form that others know
+    if task not in TASKS.table:
+        return True
+    try:
+        default = inspect.signature(TASKS.load(task)).parameters[key].default
+    except (BedplateError, KeyError, ImportError):
+        return False
+    return bool(value.value == (list(default) if isinstance(default, tuple) else default))
 
 
 def _rows(columns: list[tuple[str, Facts]]) -> list[list[Html | str]]:
