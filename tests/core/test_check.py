@@ -8,7 +8,20 @@ from dataclasses import replace
 
 import pytest
 
-from bedplate.core.check import Check, FileEdit, Finding, Safety, Status, Step, Unknown, run_checks, to_json, verdict
+from bedplate.core.check import (
+    Check,
+    FileEdit,
+    Finding,
+    Manual,
+    Safety,
+    Status,
+    Step,
+    Unknown,
+    do_text,
+    run_checks,
+    to_json,
+    verdict,
+)
 from bedplate.core.errors import BedplateError
 
 
@@ -124,3 +137,9 @@ def test_json_has_the_agreed_form() -> None:
             }
         ],
     }
+
+
+def test_a_step_is_shown_as_the_line_to_paste() -> None:
+    assert do_text(Step(("sh", "-c", "lsmod | grep nvidia"), "why")) == "lsmod | grep nvidia"
+    assert do_text(Step(("echo", "a b"), "why")) == "echo 'a b'"
+    assert do_text(Step(Manual("reseat the card"), "why")) == "reseat the card"

@@ -25,6 +25,8 @@ from bedplate.core.files import storage_error
 from bedplate.core.registry import load_attribute
 
 COMMANDS = {
+    "doctor": "Say what is wrong with a GPU host, root cause first; also of a snapshot or a pasted log.",
+    "collect": "Collect a redacted snapshot of this host, or print the script that does.",
     "init": "Write a working site project: one task, one recipe, one test.",
     "tasks": "List the tasks; `tasks check ID` proves what can be proved about one.",
     "recipes": "List the recipes.",

@@ -63,18 +63,29 @@ class FileEdit:
 
 
 @dataclass(frozen=True)
+class Manual:
+    """Work that no command does, such as reseating a card or a setting of the firmware.
+
+    Attributes:
+        text: what to do.
+    """
+
+    text: str
+
+
+@dataclass(frozen=True)
 class Step:
     """One step of a remedy.
 
     Attributes:
-        do: a command as its arguments, or a file edit.
+        do: a command as its arguments (a pipe or a substitution as "sh", "-c", line), a file edit, or work by hand.
         why: one sentence.
         safety: what the step risks.
         undo: the command that takes it back, as its arguments; empty when nothing needs to be.
         turns: code of the check that this step turns to pass; empty when it only prepares.
     """
 
-    do: tuple[str, ...] | FileEdit
+    do: tuple[str, ...] | FileEdit | Manual
     why: str
     safety: Safety = Safety.SAFE
     undo: tuple[str, ...] = ()
@@ -198,6 +209,15 @@ def _finding_json(finding: Finding) -> dict[str, Any]:
     }
 
 
+def do_text(step: Step) -> str:
+    """What a step does, as a line to read or to paste into a shell."""
+    if isinstance(step.do, Manual):
+        return step.do.text
+    if isinstance(step.do, FileEdit):
+        return f"edit {step.do.path}: {step.do.text}"
+    return step.do[2] if step.do[:2] == ("sh", "-c") and len(step.do) == 3 else shlex.join(step.do)
+
+
 def _step_json(step: Step) -> dict[str, str]:
-    do = f"edit {step.do.path}: {step.do.text}" if isinstance(step.do, FileEdit) else shlex.join(step.do)
-    return {"do": do, "why": step.why, "safety": step.safety.value, "undo": shlex.join(step.undo), "turns": step.turns}
+    undo = do_text(Step(step.undo, "")) if step.undo else ""
+    return {"do": do_text(step), "why": step.why, "safety": step.safety.value, "undo": undo, "turns": step.turns}
