@@ -88,6 +88,15 @@ def test_a_single_environment_ends_exactly(short):
     assert ends[0][4] == {}
 
 
+def test_seeds_of_any_size_are_taken_and_differ(make_cart):
+    env = TaskEnv(make_cart())
+    starts = [env.reset(seed=seed)[0] for seed in (2**29, 2**29 + 1, 2**32 - 1, 2**64)]
+    again = [env.reset(seed=seed)[0] for seed in (2**29, 2**29 + 1, 2**32 - 1, 2**64)]
+    np.testing.assert_array_equal(starts, again)
+    assert len({start[0] for start in starts}) == 4
+    env.close()
+
+
 def test_resets_of_a_single_environment_follow_its_seed(make_cart):
     env = TaskEnv(make_cart())
     first, _ = env.reset(seed=1)

@@ -7,6 +7,7 @@ import dataclasses
 import pytest
 import torch
 
+from bedplate.core.errors import BedplateError
 from bedplate.envs.vec_env import TaskVecEnv
 
 NUM_ENVS = 5
@@ -87,3 +88,14 @@ def test_action_delay_and_noise_reach_the_actuators_only(make_cart):
     env.step(torch.full((400, 1), 0.5))
     assert 0.15 < env.state.command.std() < 0.25
     assert (env.memory["previous_action"] == 0.5).all()
+
+
+@pytest.mark.parametrize("seed", [-1, 2**29])
+def test_a_seed_that_would_reach_into_other_worlds_is_refused(make_cart, seed):
+    with pytest.raises(BedplateError, match=f"seed is {seed}"):
+        TaskVecEnv(make_cart(), 2, seed)
+
+
+def test_no_environments_are_refused(make_cart):
+    with pytest.raises(BedplateError, match="num_envs is 0"):
+        TaskVecEnv(make_cart(), 0)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+from bedplate.core.errors import BedplateError
 from bedplate.envs.sb3 import SB3VecEnv
 from bedplate.envs.vec_env import TaskVecEnv
 
@@ -44,3 +45,18 @@ def test_worlds_cannot_be_changed_one_by_one(make_cart):
         env.set_attr("num_envs", 3)
     with pytest.raises(AttributeError, match="share one"):
         env.env_method("reset")
+
+
+def test_a_seed_starts_the_worlds_of_that_seed(make_cart):
+    env, other = SB3VecEnv(TaskVecEnv(make_cart(), NUM_ENVS, 6)), SB3VecEnv(TaskVecEnv(make_cart(), NUM_ENVS, 7))
+    first, wanted = env.reset(), other.reset()
+    assert (first != wanted).any()
+    assert env.seed(None) == [6] * NUM_ENVS
+    assert env.seed(7) == [7] * NUM_ENVS
+    np.testing.assert_array_equal(env.reset(), wanted)
+    with pytest.raises(BedplateError, match="seed is -1"):
+        env.seed(-1)
+    # Stable-Baselines3 draws seeds of 32 bits
+    assert 0 <= env.seed(2**32 - 1)[0] < 2**29
+    env.reset()
+    env.close()

@@ -12,14 +12,12 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from bedplate.core.errors import BedplateError
+from bedplate.envs.seeds import MAX_SEED, fold_seed
 from bedplate.envs.spaces import action_space, observation_space
 from bedplate.envs.step import Episode, Step
 from bedplate.envs.vec_env import Split, TaskVecEnv
 from bedplate.tasks import make_task
 from bedplate.tasks.spec import Task
-
-# seeds drawn for the user lie below this
-MAX_SEED = 1 << 29
 
 
 class TaskEnv(gymnasium.Env[np.ndarray, np.ndarray]):
@@ -216,4 +214,4 @@ def make_vector_env(
 
 
 def _seed(seed: int | None, rng: np.random.Generator) -> int:
-    return int(rng.integers(MAX_SEED)) if seed is None else seed
+    return int(rng.integers(MAX_SEED)) if seed is None else fold_seed(seed)

@@ -10,6 +10,7 @@ import torch
 from stable_baselines3.common.vec_env import VecEnv
 from torch import Tensor
 
+from bedplate.envs.seeds import fold_seed
 from bedplate.envs.spaces import action_space, observation_space
 from bedplate.envs.vec_env import Step, TaskVecEnv
 
@@ -65,7 +66,21 @@ class SB3VecEnv(VecEnv):
         return [False] * len(list(self._get_indices(indices)))
 
     def seed(self, seed: int | None = None) -> Sequence[int | None]:
-        """The seed is fixed when the TaskVecEnv is made; returns it for each environment."""
+        """Start anew from another seed, at the next reset(); returns the seed of the environment for each world.
+
+        Args:
+            seed: not negative; None and the present seed change nothing.
+
+        Raises:
+            BedplateError: the seed is negative.
+        """
+        if seed is not None and fold_seed(seed) != self.env.seed:
+            old = self.env
+            self.env = TaskVecEnv(
+                old.task, old.num_envs, fold_seed(seed), old.split, old.randomisation, old.num_threads
+            )
+            self.env.command_filter = old.command_filter
+            old.close()
         return [self.env.seed] * self.num_envs
 
 

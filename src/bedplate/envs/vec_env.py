@@ -18,6 +18,7 @@ from bedplate.core.errors import BedplateError
 from bedplate.envs.actuation import Actuation, CommandFilter
 from bedplate.envs.events import EventSchedule
 from bedplate.envs.observation import finite_observation, require_finite_rewards
+from bedplate.envs.seeds import MAX_SEED
 from bedplate.envs.sensing import Sensing
 from bedplate.envs.step import Episode, Step
 from bedplate.sim.batch import BatchEngine
@@ -27,9 +28,6 @@ from bedplate.tasks.state import State
 __all__ = ["SPLITS", "Episode", "Split", "Step", "TaskVecEnv"]
 
 Split = Literal["train", "evaluation"]
-MAX_SEED = 2**29
-"""Seeds share their world ids' 64 bits with the split and the episode number."""
-
 SPLITS: tuple[Split, ...] = ("train", "evaluation")
 NO_IDS = np.zeros(0, np.int64)
 
@@ -68,6 +66,8 @@ class TaskVecEnv:
         self.num_envs = num_envs
         self.seed = seed
         self.split = split
+        self.randomisation = randomisation
+        self.num_threads = num_threads
         self.autoreset = True
         self.num_diverged = 0
 

@@ -8,6 +8,7 @@ simulator knows; the policy may not.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -176,6 +177,15 @@ class Task:
         Raises:
             BedplateError: names the part that is wrong.
         """
+        for name in ("sim_dt_s", "episode_length_s"):
+            value = getattr(self, name)
+            if not (math.isfinite(value) and value > 0):
+                raise BedplateError(f"task {self.id!r}: {name} is {value}", "a finite time above zero")
+        if self.decimation < 1:
+            raise BedplateError(f"task {self.id!r}: decimation is {self.decimation}", "1 or more substeps per command")
+        for name in ("signals", "features"):
+            if not getattr(self, name):
+                raise BedplateError(f"task {self.id!r} has no {name}", "at least one: a policy must see something")
         self.limits.validate()
         channels = tuple(limit.channel for limit in self.limits.channels)
         if channels != self.action.channels:
@@ -186,6 +196,7 @@ class Task:
         for name, names in (
             ("signal", [s.name for s in self.signals]),
             ("feature", [f.name for f in self.features]),
+            ("memory", [m.name for m in self.memory]),
             ("reward", [r.name for r in self.rewards]),
             ("termination", [t.name for t in self.terminations]),
             ("event", [e.name for e in self.events]),
@@ -206,10 +217,10 @@ class Task:
                     f"task {self.id!r}: memory {term.name!r} starts from signal {term.initial_signal!r}",
                     f"one of the task's signals, of size {term.size}",
                 )
-        if self.action.relative_to == "measured" and self.action.signal not in {s.name for s in self.signals}:
+        if self.action.relative_to == "measured" and sizes.get(self.action.signal) != self.action.size:
             raise BedplateError(
                 f"task {self.id!r}: the action is relative to signal {self.action.signal!r}",
-                "one of the task's signals",
+                f"one of the task's signals, of size {self.action.size}",
             )
         if self.action.relative_to == "commanded" and "commanded" not in {m.name for m in self.memory}:
             raise BedplateError(

@@ -138,6 +138,8 @@ def _set_masses(urdf: Urdf, link_masses: Sequence[float] | None, path: Path) -> 
             f"--set task.link_masses=[{', '.join(['KG'] * len(missing))}]",
         )
     for name, mass in zip(missing, link_masses, strict=True):
+        if not (np.isfinite(mass) and mass > 0):
+            raise BedplateError(f"the mass of link {name!r} is {mass}", "kg, above zero", "correct task.link_masses")
         body = urdf.spec.body(name)
         if not body.geoms:
             body.add_geom(type=mujoco.mjtGeom.mjGEOM_SPHERE, size=[0.04, 0, 0], contype=0, conaffinity=0)
