@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import runpy
 from pathlib import Path
 
 import pytest
@@ -12,11 +13,14 @@ from bedplate.tasks import TASKS
 from bedplate.tasks.spec import Task
 
 PAGES = Path(__file__).parents[1] / "docs" / "tasks"
-OWN_PAGE = ("nav_lidar", "arm_reach", "quad_avoid")
+GYMNASIUM = [name for name, target in TASKS.table.items() if ".gymnasium_v5." in target]
+OWN_PAGE = [name for name in TASKS.table if name not in GYMNASIUM]
 
 
 def page(name: str) -> str:
-    return (PAGES / f"{name}.md").read_text(encoding="utf-8")
+    path = PAGES / f"{name}.md"
+    assert path.exists(), f"begin with: python scripts/task_page.py {name} > docs/tasks/{name}.md"
+    return path.read_text(encoding="utf-8")
 
 
 def rows(text: str, name: str) -> list[str]:
@@ -54,7 +58,19 @@ def test_a_page_with_another_number_is_found() -> None:
     assert len(found) == 2 and "num_rays" in found
 
 
-@pytest.mark.parametrize("name", [name for name in TASKS.table if name not in OWN_PAGE])
+@pytest.mark.parametrize("name", OWN_PAGE)
+def test_a_page_that_is_generated_lacks_nothing(name: str) -> None:
+    factory = TASKS.load(name)
+    page_of = runpy.run_path(str(PAGES.parents[1] / "scripts" / "task_page.py"))["page"]
+    assert missing(page_of(name), factory(), list(inspect.signature(factory).parameters)) == []
+
+
+def test_a_task_without_a_page_is_told_how_to_begin_one() -> None:
+    with pytest.raises(AssertionError, match=r"scripts/task_page.py rail > docs/tasks/rail\.md"):
+        page("rail")
+
+
+@pytest.mark.parametrize("name", GYMNASIUM)
 def test_the_gymnasium_tasks_are_listed_with_their_numbers(name: str) -> None:
     task = TASKS.load(name)()
     (row,) = rows(page("gymnasium_v5"), name)
