@@ -34,7 +34,7 @@ def head(name: str, task: Task) -> Iterator[str]:
     yield "\n| command | bounds | rate | safe action |\n|---|---|---|---|"
     for c in task.limits.channels:
         rate = f"{c.rate_per_s:g} {c.unit} per s"
-        yield f"| `{c.channel}` | {c.low:g} to {c.high:g} {c.unit} | {rate} | {task.limits.safe_action.kind} |"
+        yield f"| `{c.channel}` | {c.low:g} to {c.high:g} {c.unit} | {rate} | {task.limits.safe_action.mode} |"
     yield "\n**Worlds.** " + "; ".join(f"{key}: {value}" for key, value in task.difficulty.items()) + "."
     ends = ", ".join(f"`{termination.name}`" for termination in task.terminations)
     yield f"\n**Success** ... Episodes end as {ends or 'nothing'}, or by time, which is a failure."
