@@ -16,6 +16,7 @@ from onnx import helper, numpy_helper
 from bedplate.bundle.bundle import BUNDLE_JSON, GOLDEN, POLICY_ONNX, read_bundle, write_bundle
 from bedplate.cli.app import run as bedplate
 from bedplate.core.errors import ContractMismatch
+from bedplate.runtime.policy import OnnxPolicy
 from bedplate.runtime.verification import NOT_FINITE, verify
 
 WITHOUT_TORCH = """
@@ -217,3 +218,20 @@ def test_the_block_blocks(copied):
     code = WITHOUT_TORCH.replace("{blocked!r}", repr(BLOCKED)).split("from bedplate")[0] + "import torch"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert "blocked: torch" in done.stderr
+
+
+@pytest.mark.parametrize("broken", ["memory", "command"])
+def test_a_served_policy_that_differs_from_a_bare_session_fails(exported, monkeypatch, broken):
+    act = OnnxPolicy.act
+
+    def wrong(self, signals, sent=None):
+        if broken == "memory":
+            self.reset()
+        command = act(self, signals, sent)
+        return command if broken == "memory" else np.nextafter(command, np.inf)
+
+    monkeypatch.setattr(OnnxPolicy, "act", wrong)
+    result = verify(read_bundle(exported.folder))
+    assert not result.passed and not gates(result)["determinism"]
+    # the graph itself is as it was exported
+    assert gates(result)["parity"]

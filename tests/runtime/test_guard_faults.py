@@ -77,11 +77,26 @@ def test_rearm_is_bumpless(world: Any) -> None:
     world.run_in([0.5, 0.5])
     fault = world.tick([math.nan, 0.5]).fault
     assert fault is not None
-    resting = world.run_in([0.9, 0.9]).command
+    # on its way to the safe action, which is zero
+    assert world.tick([0.9, 0.9]).command.tolist() == pytest.approx([0.3, 0.3])
     world.guard.rearm(fault.token)
-    first = world.tick([0.9, 0.9]).command
-    assert np.abs(first - resting).max() <= 5.0 * T + 1e-12
+    # one step of the rate limit from where it was: not from zero, and not at once
+    assert world.tick([0.9, 0.9]).command.tolist() == pytest.approx([0.3 + 5.0 * T] * 2)
     assert world.run_in([0.9, 0.9]).command.tolist() == [0.9, 0.9]
+
+
+def test_rearm_goes_on_from_the_command_and_not_from_the_measurement(
+    make_world: Any, contract_with: Callable[..., Contract]
+) -> None:
+    world = make_world(contract_with("position", SafeAction("hold", (0.0, 0.0)), effort=False))
+    world.run_in([0.8, 0.8])
+    fault = world.tick([math.nan, 0.5]).fault
+    assert fault is not None
+    # the robot sags while it holds
+    world.signals["position"] = np.array([0.2, 0.2])
+    assert world.run_in([0.0, 0.0]).command.tolist() == [0.8, 0.8]
+    world.guard.rearm(fault.token)
+    assert world.tick([-1.0, -1.0]).command.tolist() == pytest.approx([0.8 - 5.0 * T] * 2)
 
 
 def test_rearm_does_not_outlive_its_cause(world: Any) -> None:
