@@ -107,3 +107,20 @@ def test_the_third_signal_ends_a_process_that_does_not_listen() -> None:
     finally:
         process.kill()
         process.stdout.close()
+
+
+NOHUP = """
+import os, signal
+from bedplate.core.signals import StopRequest
+signal.signal(signal.SIGHUP, signal.{before})
+with StopRequest() as stop:
+    os.kill(os.getpid(), signal.SIGHUP)
+    print(stop.wait(0.3), stop.reason)
+"""
+
+
+@pytest.mark.parametrize(("before", "heard"), [("SIG_DFL", "True SIGHUP"), ("SIG_IGN", "False")])
+def test_a_closed_terminal_asks_to_stop_unless_it_is_ignored(before: str, heard: str) -> None:
+    code = NOHUP.replace("{before}", before)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=30, check=True)
+    assert done.stdout.strip() == heard

@@ -12,7 +12,7 @@ import pytest
 from bedplate.bundle.contract import GuardSettings
 from bedplate.cli.app import run as bedplate
 from bedplate.core.errors import BedplateError
-from bedplate.evaluate import sources, video
+from bedplate.evaluate import evaluation, sources, video
 from bedplate.evaluate.evaluation import Origin, Plan, evaluate
 from bedplate.evaluate.recording import Recorder, choose_worlds, tracked_point
 from bedplate.evaluate.rollouts import Worlds, run_worlds
@@ -185,6 +185,15 @@ def test_a_gate_that_does_not_hold_ends_with_1_and_keeps_the_result(cart_source,
 def test_a_wrong_gate_ends_with_2_before_anything_is_measured(cart_source, gate, capsys):
     assert bedplate(["evaluate", "any", "--gate", gate]) == 2
     assert not (cart_source / EVALUATION).exists()
+
+
+def test_a_folder_that_cannot_be_written_is_refused_before_anything_is_measured(
+    cart_source, full_speed, tmp_path, capsys, monkeypatch
+):
+    monkeypatch.setattr(evaluation, "run_worlds", lambda *arguments: pytest.fail("worlds were run"))
+    (tmp_path / "file").write_text("in the way")
+    assert bedplate(["evaluate", "any", "-o", str(tmp_path / "file" / "results")]) == 2
+    assert "cannot write" in capsys.readouterr().err
 
 
 def test_what_is_no_run_is_refused(tmp_path, capsys):

@@ -15,7 +15,8 @@ from onnx import helper, numpy_helper
 
 from bedplate.bundle.bundle import BUNDLE_JSON, GOLDEN, POLICY_ONNX, read_bundle, write_bundle
 from bedplate.cli.app import run as bedplate
-from bedplate.core.errors import ContractMismatch
+from bedplate.core import files
+from bedplate.core.errors import ContractMismatch, StorageError
 from bedplate.runtime.policy import OnnxPolicy
 from bedplate.runtime.verification import NOT_FINITE, verify
 
@@ -235,3 +236,20 @@ def test_a_served_policy_that_differs_from_a_bare_session_fails(exported, monkey
     assert not result.passed and not gates(result)["determinism"]
     # the graph itself is as it was exported
     assert gates(result)["parity"]
+
+
+def test_a_full_disk_loses_the_file_and_not_the_result(copied, monkeypatch, capsys):
+    def full(path, value):
+        raise StorageError(f"cannot write {path}: No space left on device")
+
+    monkeypatch.setattr(files, "write_json", full)
+    assert bedplate(["verify", str(copied)]) == 2
+    seen = capsys.readouterr()
+    assert "determinism" in seen.out and "No space left on device" in seen.err
+
+
+def test_a_path_that_leads_in_circles_is_refused(tmp_path, capsys):
+    (tmp_path / "a").symlink_to(tmp_path / "b")
+    (tmp_path / "b").symlink_to(tmp_path / "a")
+    assert bedplate(["verify", str(tmp_path / "a")]) == 2
+    assert "cannot read bundle" in capsys.readouterr().err

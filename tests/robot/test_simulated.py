@@ -167,6 +167,22 @@ def test_a_writer_that_leaves_does_not_stop_the_world(
     assert robot._env.state.command.tolist()[0] == pytest.approx([0.0, 1.0])
 
 
+@pytest.mark.parametrize("noticed", ["send", "drain"])
+def test_a_writer_that_has_gone_is_said_once_whoever_notices(
+    robot: SimulatedRobot, clock: FakeClock, events: list[str], noticed: str
+) -> None:
+    writer = Writer(clock, lambda state: [0.0, 0.0])
+    call = getattr(writer, noticed)
+
+    def gone(*arguments: object) -> object:
+        writer.peer_gone = len(writer.states) > 3
+        return call(*arguments)
+
+    setattr(writer, noticed, gone)
+    drive(robot, clock, writer, 0.5)
+    assert sum("has gone" in event for event in events) == 1
+
+
 def test_latency_is_counted_for_fresh_answers_only(robot: SimulatedRobot, clock: FakeClock) -> None:
     drive(robot, clock, Writer(clock, lambda state: [0.0, 0.0]), 1.0)
     summary = robot.record.latency.summary()

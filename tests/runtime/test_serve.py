@@ -207,7 +207,7 @@ def test_every_command_was_finite_bounded_and_slewed_whatever_happened_to_the_po
     assert (np.abs(np.diff(values, axis=0)) <= allowed[:, None]).all()
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_brings_the_robot_to_rest_first(served: Served, robot: Robot, number: signal.Signals) -> None:
     served.process.send_signal(number)
     code, errors = served.finish()
@@ -277,7 +277,7 @@ def test_a_robot_whose_states_cannot_be_believed_is_never_driven(
 
 
 def refused(bundle: Bundle, url: str, report: Path) -> str:
-    code, errors = Served(bundle, url, report, "--seconds", "1").finish()
+    code, errors = Served(bundle, url, report, "--seconds", "1", "--wait", "0").finish()
     assert code == 2, errors
     assert "Traceback" not in errors and not report.is_file()
     return errors

@@ -42,6 +42,9 @@ COMMANDS = {
 }
 """Command -> one line for the help; the command itself is `<command>` in bedplate/cli/<command>.py."""
 
+PATH_ERRORS = (errno.EACCES, errno.EPERM, errno.ELOOP, errno.ENAMETOOLONG, errno.ENOTDIR)
+"""Why the system refuses a path that was given to us."""
+
 HELP = {"help_option_names": ["-h", "--help"]}
 
 
@@ -181,6 +184,12 @@ def _unexpected(error: Exception, argv: Sequence[str], as_json: bool) -> int:
     # a full disk is not our bug, wherever it shows
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EROFS):
         render.show_error(storage_error(Path(error.filename or "a file"), error), as_json=as_json)
+        return 2
+    # nor is a path that the system does not let us use
+    if isinstance(error, OSError) and error.errno in PATH_ERRORS and error.filename:
+        name = f"{os.fsdecode(error.filename)!r:.200}" if isinstance(error.filename, (str, bytes)) else "a file"
+        found = f"cannot use {name}: {error.strerror}"
+        render.show_error(BedplateError(found, "a path that this user may use"), as_json=as_json)
         return 2
     # an extra that is not installed
     if isinstance(error, ModuleNotFoundError) and error.name in EXTRAS:

@@ -38,6 +38,7 @@ def evaluate(
     Writes evaluation.json, episodes.npz, trajectories.png and video.mp4 into the run folder; for a bundle into
     bundle-evaluation/ beside it. Exit 1 when a gate does not hold.
     """
+    from bedplate.core.files import check_folder
     from bedplate.evaluate.evaluation import Plan, evaluate as run_evaluation
     from bedplate.evaluate.gates import check_gates, check_names, parse_gates
     from bedplate.evaluate.results import figures_of
@@ -58,6 +59,8 @@ def evaluate(
         pictures=pictures,
     )
     folder = output or source.folder
+    # minutes of work must not end in a folder that cannot be written
+    check_folder(folder)
     with progress_bar() as on_progress:
         result = run_evaluation(source.task, source.controller, plan, folder, source.origin, on_progress)
     if as_json:

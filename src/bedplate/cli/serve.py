@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bedplate.cli import render
-from bedplate.core.errors import BedplateError, GateFailed, Interrupted
+from bedplate.core.errors import BedplateError, GateFailed, Interrupted, StorageError
 
 if TYPE_CHECKING:
     from bedplate.bundle.bundle import Bundle
@@ -19,7 +19,7 @@ def serve(
     bundle: Annotated[Path, typer.Argument(help="The bundle's folder, such as runs/ID/bundle.")],
     link: Annotated[str, typer.Option(help="URL of the robot, such as unix:///tmp/robot.sock.")],
     seconds: Annotated[float | None, typer.Option(min=0.0, help="End after this time; without it, at Ctrl-C.")] = None,
-    wait: Annotated[float, typer.Option(min=0.0, help="Seconds the robot may take to start listening.")] = 0.0,
+    wait: Annotated[float, typer.Option(min=0.0, help="Seconds the robot may take to start listening.")] = 10.0,
     priority: Annotated[int, typer.Option(min=0, max=99, help="Real-time priority (SCHED_FIFO); 0 for none.")] = 0,
     report: Annotated[Path | None, typer.Option(help="Where the report goes; serve.json beside the bundle.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
@@ -61,12 +61,21 @@ def serve(
             wait,
             priority,
             lambda fault: notes.say(f"guard: {fault.rule}: {fault.detail}; safe action"),
+            lambda: notes.say(f"nobody listens on {link} yet; waiting up to {wait:g} s for the robot"),
         )
-    result.write(path)
+    # what happened is shown even where it cannot be written
+    not_written: StorageError | None = None
+    try:
+        result.write(path)
+    except StorageError as error:
+        not_written = error
     if as_json:
         render.show_json(result)
     else:
         _show(result)
+    if not_written is not None:
+        raise not_written
+    if not as_json:
         render.show_note(f"report: {path}")
     _judge(result, loaded, died, path)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from pathlib import Path
 from typing import Annotated
@@ -22,15 +23,20 @@ def verify(
     Writes verification.json beside the bundle, never into it. Exit 1 when a gate fails, 2 when the bundle is refused.
     """
     from bedplate.bundle.bundle import read_bundle
-    from bedplate.core.errors import BedplateError, GateFailed
+    from bedplate.core.errors import BedplateError, GateFailed, StorageError
     from bedplate.core.files import write_json
     from bedplate.runtime.verification import verify as run_verification
 
     path = output or verification_path(bundle)
-    if path.resolve().parent == bundle.resolve():
+    if os.path.realpath(path.parent) == os.path.realpath(bundle):
         raise BedplateError(f"{path} lies in the bundle", "a place outside: nothing writes into a bundle after export")
     result = run_verification(read_bundle(bundle), calls)
-    write_json(path, result)
+    # what was measured is shown even where it cannot be written
+    not_written: StorageError | None = None
+    try:
+        write_json(path, result)
+    except StorageError as error:
+        not_written = error
     if as_json:
         render.show_json(result)
     else:
@@ -44,6 +50,8 @@ def verify(
         if result.passed:
             folder = shlex.quote(str(bundle))
             render.show_note(f"next: bedplate serve {folder} --link URL, with a robot or `bedplate robot` at the URL")
+    if not_written is not None:
+        raise not_written
     failed = [gate for gate in result.gates if not gate.passed]
     if failed:
         raise GateFailed(
@@ -57,5 +65,5 @@ def verification_path(bundle: Path) -> Path:
     """Where the result of verifying `bundle` goes: beside it; bundles with names of their own keep them apart."""
     from bedplate.runs.layout import BUNDLE, VERIFICATION
 
-    folder = bundle.resolve()
+    folder = Path(os.path.realpath(bundle))
     return folder.parent / (VERIFICATION if folder.name == BUNDLE else f"{folder.name}.{VERIFICATION}")

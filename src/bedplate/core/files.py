@@ -51,6 +51,18 @@ def atomic_open(path: Path, mode: str = "w") -> Iterator[IO[Any]]:
             temporary.unlink()
 
 
+def check_folder(folder: Path) -> None:
+    """Make a folder, with its parents, and find out whether files can be written into it.
+
+    Raises:
+        StorageError: it cannot be made, or not be written.
+    """
+    probe = Path(folder) / f".{secrets.token_hex(4)}.tmp"
+    with atomic_open(probe):
+        pass
+    probe.unlink()
+
+
 def storage_error(path: Path, error: OSError) -> StorageError:
     """Say in words why `path` could not be written."""
     folder = Path(path).parent

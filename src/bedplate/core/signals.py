@@ -1,4 +1,4 @@
-"""Stopping cleanly: the first SIGINT or SIGTERM asks, the second one insists.
+"""Stopping cleanly: the first SIGINT, SIGTERM or SIGHUP asks, the second one insists.
 
 with StopRequest() as stop:
     while not stop.requested:
@@ -19,7 +19,8 @@ from typing import Any
 
 from bedplate.core.errors import Interrupted
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM)
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""SIGHUP comes when a terminal is closed or a connection is lost."""
 
 INSIST_EXIT_CODE = 130
 
@@ -30,7 +31,7 @@ POLL_S = 0.02
 
 
 class StopRequest:
-    """Turns SIGINT and SIGTERM into a flag while its block runs, and puts the earlier handlers back afterwards.
+    """Turns SIGINT, SIGTERM and SIGHUP into a flag while its block runs, and puts the earlier handlers back afterwards.
 
     The second signal interrupts at once by KeyboardInterrupt, so that `finally` blocks still run; the third ends the
     process without them. Used outside the main thread it handles no signals, and only request() sets the flag.
@@ -80,6 +81,9 @@ class StopRequest:
     def __enter__(self) -> StopRequest:
         if threading.current_thread() is threading.main_thread():
             for number in SIGNALS:
+                # `nohup` ignores SIGHUP on purpose
+                if number == signal.SIGHUP and signal.getsignal(number) == signal.SIG_IGN:
+                    continue
                 self._earlier[number] = signal.signal(number, self._handle)
         return self
 

@@ -79,6 +79,7 @@ class SimulatedRobot:
         started_ns = self._clock.now_ns()
         rate = FixedRate(self.contract.control_dt_s, self._clock)
         rate.start(started_ns)
+        left = False
         while not stop():
             # a second writer is told so, and a new one may follow one that left
             newer = self._accept(listener)
@@ -88,6 +89,9 @@ class SimulatedRobot:
             self._send_state(link)
             rate.advance()
             self._receive(link, rate)
+            if link.peer_gone and not left:
+                self._on_event("the writer has gone; repeating its last command")
+            left = link.peer_gone
             rate.sleep()
             self._step()
             self.record.ticks += 1
@@ -131,8 +135,6 @@ class SimulatedRobot:
                 # a robot's drive would trip on it; the guard must never let it out
                 if np.isfinite(message.values).all():
                     self._command = message.values
-            if link.peer_gone:
-                self._on_event("the writer has gone; repeating its last command")
 
     def _step(self) -> None:
         step = self._env.step(self._no_action)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 RUNS = "runs"
@@ -37,7 +38,7 @@ class Run:
     @property
     def id(self) -> str:
         """The run's name."""
-        return self.folder.resolve().name
+        return os.path.basename(os.path.realpath(self.folder))
 
     def path(self, name: str) -> Path:
         """Path of one of the files named in this module."""

@@ -26,6 +26,7 @@ def serve(
     wait_s: float = 0.0,
     priority: int = 0,
     on_fault: Callable[[Fault], None] = lambda fault: None,
+    on_wait: Callable[[], None] = lambda: None,
 ) -> tuple[ServeReport, str]:
     """Drive the robot at `url` with a bundle's policy behind the guard.
 
@@ -36,6 +37,7 @@ def serve(
         wait_s: how long the robot may take to start listening.
         priority: real-time priority of the writer, 0 for none; the policy gets one less.
         on_fault: called once for each latched fault; must not block.
+        on_wait: called once when nobody listens yet and the robot is waited for.
 
     Returns:
         The report, and in words why the policy process ended, "" when it lived.
@@ -45,7 +47,7 @@ def serve(
         ContractMismatch: the robot there has another contract.
     """
     guard = ReferenceGuard(bundle.contract, bundle.info.guard)
-    link = connect(url, bundle.contract, wait_s)
+    link = connect(url, bundle.contract, wait_s, on_wait)
     policy = PolicyProcess(bundle, max(priority - 1, 0))
     try:
         set_real_time_priority(priority)

@@ -140,7 +140,7 @@ def check_writable(path: Path) -> None:
     Raises:
         BedplateError: the folder is absent or cannot be written.
     """
-    folder = path.resolve().parent
+    folder = Path(os.path.realpath(path)).parent
     if path.is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK):
         raise BedplateError(f"the report cannot be written to {path}", "a file in a folder that exists and is writable")
 

@@ -149,8 +149,13 @@ def test_no_robot(url: str, contract_with: ContractWith) -> None:
 
 
 def test_a_writer_may_wait_for_a_robot(url: str, contract_with: ContractWith) -> None:
+    told: list[str] = []
     with pytest.raises(NoRobot):
-        connect(url, contract_with(), wait_s=0.25)
+        connect(url, contract_with(), wait_s=0.25, on_wait=lambda: told.append("waiting"))
+    assert told == ["waiting"]
+    with pytest.raises(NoRobot):
+        connect(url, contract_with(), on_wait=lambda: told.append("without being asked to"))
+    assert told == ["waiting"]
 
 
 def leave_stale(path: str) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol, cast
 
 from bedplate.bundle.contract import Contract
@@ -100,16 +100,23 @@ class LinkScheme(Protocol):
         ...
 
 
-def connect(url: str, contract: Contract, wait_s: float = 0.0) -> Link:
-    """Reach the robot at `url`, and give it `wait_s` to start listening; see `LinkScheme.connect`."""
+def connect(url: str, contract: Contract, wait_s: float = 0.0, on_wait: Callable[[], None] = lambda: None) -> Link:
+    """Reach the robot at `url`, and give it `wait_s` to start listening; see `LinkScheme.connect`.
+
+    `on_wait` is called once, when nobody listens yet.
+    """
     scheme, address = _parse(url)
     until_s = time.monotonic() + wait_s
+    told = False
     while True:
         try:
             return scheme.connect(address, contract)
         except NoRobot:
             if time.monotonic() >= until_s:
                 raise
+            if not told:
+                on_wait()
+                told = True
             time.sleep(RETRY_S)
 
 
