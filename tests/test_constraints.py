@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import importlib.util
 import re
+import sys
 import tomllib
+from importlib import metadata
 from pathlib import Path
 from types import ModuleType
 
@@ -53,6 +56,34 @@ def test_every_dependency_is_pinned_to_a_version_it_allows(pins: dict[str, str])
         name = canonicalize_name(requirement.name)
         assert name in pins, name
         assert requirement.specifier.contains(pins[name]), f"{requirement} against {pins[name]}"
+
+
+def imported() -> set[str]:
+    """Modules of other projects that the package imports, anywhere."""
+    found = set()
+    for path in (ROOT / "src").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            if isinstance(node, ast.ImportFrom) and not node.level:
+                names = [node.module or ""]
+            found |= {name.split(".")[0] for name in names}
+    # `bedplate bench` runs from a source checkout
+    return found - set(sys.stdlib_module_names) - {"bedplate", "benchmarks"}
+
+
+def test_what_is_imported_is_declared_and_what_is_declared_is_imported() -> None:
+    dists = metadata.packages_distributions()
+    used = {canonicalize_name(dist) for module in imported() for dist in dists.get(module, [module])}
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
+    texts = [*project["dependencies"], *extras["runtime"], *extras["train"]]
+    declared = {canonicalize_name(Requirement(text).name) for text in texts} - {"bedplate"}
+    # a distribution may come in parts: what is imported from mujoco-core is declared as mujoco
+    missing = {name for name in used if not any(name == d or name.startswith(f"{d}-") for d in declared)}
+    assert missing - {"envpool"} == set()
+    unused = {d for d in declared if not any(name == d or name.startswith(f"{d}-") for name in used)}
+    # TensorBoard is what Stable-Baselines3's writer needs
+    assert unused == {"tensorboard"}
 
 
 @pytest.mark.parametrize(

@@ -34,12 +34,24 @@ def test_a_world_follows_from_its_id(sampler: WorldSampler, arm: Arm, chain: Cha
     assert not np.allclose(first.target, sampler.make(124).target)
 
 
+def _crosses(first: np.ndarray, last: np.ndarray, shape: int, centre: np.ndarray, half: np.ndarray) -> bool:
+    """Whether one of 2,000 points between `first` and `last` is inside the obstacle."""
+    offset = first + np.linspace(0, 1, 2000)[:, None] * (last - first) - centre
+    if shape == SPHERE:
+        inside = np.linalg.norm(offset, axis=1) < half[0]
+    elif shape == CYLINDER:
+        inside = (np.linalg.norm(offset[:, :2], axis=1) < half[0]) & (np.abs(offset[:, 2]) < half[2])
+    else:
+        inside = (np.abs(offset) < half).all(axis=1)
+    return bool(inside.any())
+
+
 def test_worlds_are_solvable_and_as_hard_as_stated(sampler: WorldSampler, arm: Arm, chain: Chain, full: bool) -> None:
     count = 2000 if full else 200
     model = build_scene(arm, chain, 0.0).compile()
     data = mujoco.MjData(model)
     obstacle, geom = model.body("obstacle").mocapid[0], model.geom("obstacle").id
-    across = 0
+    across = through = 0
     for world_id in range(count):
         world = sampler.make(world_id)
         across += world.across
@@ -47,9 +59,10 @@ def test_worlds_are_solvable_and_as_hard_as_stated(sampler: WorldSampler, arm: A
         size = world.half if world.shape != CYLINDER else [world.half[0], world.half[2], 0.0]
         model.geom_size[geom] = size
         data.mocap_pos[obstacle] = chain.base + world.obstacle
-        assert world.across == meets(
-            sampler.tip_of(world.start)[0], world.target, world.shape, world.obstacle, world.half
-        )
+        # points of the straight path, each looked at by itself: a path that only grazes a corner may be missed
+        crossed = _crosses(sampler.tip_of(world.start)[0], world.target, world.shape, world.obstacle, world.half)
+        through += crossed
+        assert world.across or not crossed
 
         # the goal posture puts the tip on the target, and the way there is free, looked at finer than it was made
         np.testing.assert_allclose(sampler.tip_of(world.goal)[0], world.target, atol=1e-9)
@@ -60,7 +73,8 @@ def test_worlds_are_solvable_and_as_hard_as_stated(sampler: WorldSampler, arm: A
                 mujoco.mj_forward(model, data)
                 assert data.ncon == 0
         assert (world.goal >= arm.position_low).all() and (world.goal <= arm.position_high).all()
-    assert across / count >= 0.30
+    assert through / count >= 0.30
+    assert across - through <= 0.02 * count
 
 
 def test_targets_cover_the_reachable_volume(sampler: WorldSampler, arm: Arm, full: bool) -> None:

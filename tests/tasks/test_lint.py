@@ -18,7 +18,7 @@ from bedplate.envs.lint import collect, lint_task
 from bedplate.tasks import make_task
 from bedplate.tasks.lint import CHECKS, Play
 from bedplate.tasks.quad_avoid import quad_avoid
-from bedplate.tasks.spec import Action, Event, Feature, RewardTerm, Signal, Task, Termination
+from bedplate.tasks.spec import Action, Event, Feature, Memory, RewardTerm, Signal, Task, Termination
 from bedplate.tasks.state import State
 
 CART = """
@@ -218,6 +218,34 @@ def test_an_action_range_that_does_not_fit_the_limits_is_found(low: float, high:
     finding = _finding(_cart(action=action), "TASK-ACTION")
     assert finding.status is Status.FAIL
     assert finding.summary.startswith("x ")
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class _Loose(Action):
+    """An action whose largest output gives a command that is wrong in one way."""
+
+    wrong: float
+
+    def to_command(self, action: Tensor, signals: Memory, memory: Memory, limits: Limits) -> Tensor:
+        command = super().to_command(action, signals, memory, limits)
+        return torch.where(action > 0.99, torch.tensor(self.wrong), command)
+
+
+@pytest.mark.parametrize("wrong", [1.5, -1.5, float("nan"), float("inf")])
+def test_a_command_outside_of_the_limits_is_found(wrong: float) -> None:
+    sound = _cart().action
+    fields = {field.name: getattr(sound, field.name) for field in dataclasses.fields(sound)}
+    facts = {
+        "task": _cart(action=_Loose(wrong=wrong, **fields)),
+        "signals": {"position": torch.zeros(4, 1), "goal": torch.ones(4, 1)},
+        "memory": {},
+    }
+    action_check = next(check for check in CHECKS if check.code == "TASK-ACTION")
+    (finding,) = run_checks((action_check,), facts)
+    assert finding.status is Status.FAIL
+    assert finding.summary == "policy output +1 gives a command outside of the limits"
+    (finding,) = run_checks((action_check,), {**facts, "task": _cart()})
+    assert finding.status is Status.PASS
 
 
 def test_a_classical_controller_settles_whether_the_goal_can_be_reached() -> None:

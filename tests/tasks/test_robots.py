@@ -1,7 +1,7 @@
 """Loading arms: what a file tells, what is asked for by name, and arms that we did not write.
 
 The foreign arms come from two packages that are downloaded for this test only (about 12 MB, cached between runs);
-without a network those tests are skipped and say so.
+without a network those tests are skipped and say so, and `make test-long` fails.
 """
 
 from __future__ import annotations
@@ -106,15 +106,16 @@ def _write(folder: Path, text: str, name: str = "arm.xml") -> str:
 
 
 @pytest.fixture(scope="session")
-def packages(request: pytest.FixtureRequest) -> Path:
-    """Folder with the unpacked packages; skips, and says so, when they cannot be downloaded."""
+def packages(request: pytest.FixtureRequest, full: bool) -> Path:
+    """Folder with the unpacked packages; without them the full test fails, and the short one skips and says so."""
     folder = Path(request.config.cache.mkdir("bedplate-foreign-arms"))
     done = folder / "done"
     if not done.exists():
         command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:"]
         run = subprocess.run([*command, "-d", str(folder), *PACKAGES], capture_output=True, text=True, timeout=300)
         if run.returncode:
-            pytest.skip(f"FOREIGN ARMS NOT TESTED: cannot download {PACKAGES}: {run.stderr.strip()[-300:]}")
+            refuse = pytest.fail if full else pytest.skip
+            refuse(f"FOREIGN ARMS NOT TESTED: cannot download {PACKAGES}: {run.stderr.strip()[-300:]}")
         for wheel in folder.glob("*.whl"):
             with zipfile.ZipFile(wheel) as archive:
                 archive.extractall(folder)

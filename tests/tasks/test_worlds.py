@@ -52,6 +52,17 @@ def test_every_world_is_solvable_and_most_block_the_straight_path(sampled):
     assert 0.1 < open_share < 0.35
 
 
+def test_a_draw_without_a_way_through_is_drawn_again():
+    dense = replace(WORLDS, radii_m=(0.5,) * 34, count=(34, 34), keep_open=1.0)
+    drawn = [dense._draw(np.random.default_rng([1, i])) for i in range(60)]
+    blocked = [i for i, world in enumerate(drawn) if world is not None and not dense.path_exists(world)]
+    assert len(blocked) >= 3
+    for i in blocked:
+        world = dense.sample(i)
+        assert dense.path_exists(world)
+        assert not np.array_equal(world.centres, drawn[i].centres)
+
+
 def test_a_closed_row_of_discs_is_recognised_as_unsolvable():
     centres = np.stack([np.zeros(11), np.linspace(-5, 5, 11)], axis=1)
     world = DiscWorld(centres, np.full(11, 0.45), np.arange(11), np.array([-3.0, 0.0]), np.array([3.0, 0.0]), 0.0)

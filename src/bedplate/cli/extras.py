@@ -11,8 +11,9 @@ EXTRAS = {
     "envpool": "bench",
     "numpy": "runtime",
     "onnxruntime": "runtime",
+    "imageio": "bench",
     **dict.fromkeys(
-        ("gymnasium", "imageio", "matplotlib", "mujoco", "onnx", "psutil", "scipy", "stable_baselines3", "torch"),
+        ("PIL", "gymnasium", "imageio_ffmpeg", "matplotlib", "mujoco", "onnx", "scipy", "stable_baselines3", "torch"),
         "train",
     ),
 }
