@@ -28,6 +28,7 @@ from bedplate.tasks.spec import (
     previous_action,
 )
 from bedplate.tasks.terms import point_goal, randomise
+from bedplate.tasks.terms.rewards import action_rate
 from bedplate.tasks.terms.worlds import DiscWorlds
 
 
@@ -181,7 +182,7 @@ def nav_lidar(
             RewardTerm("progress", point_goal.progress, 1.5),
             RewardTerm("time", lambda state: -torch.ones(state.num_envs), 0.3),
             RewardTerm("closeness", terms.too_close, 2.0),
-            RewardTerm("smoothness", terms.roughness, 0.2),
+            RewardTerm("smoothness", action_rate, 0.2),
             RewardTerm("success", terms.reached_goal, 10.0, event=True),
             RewardTerm("collision", lambda state: -terms.collided(state).double(), 20.0, event=True),
         ),

@@ -7,6 +7,8 @@ from torch import Tensor
 
 from bedplate.tasks.nav_lidar.arena import RADIUS_M
 from bedplate.tasks.spec import Memory, Signals, State
+from bedplate.tasks.terms import point_goal
+from bedplate.tasks.terms.rewards import proximity
 
 WHEEL_RADIUS_M = 0.038
 WHEEL_BASE_M = 0.230
@@ -18,7 +20,7 @@ GOAL_M = 0.3
 
 def reached_goal(state: State) -> Tensor:
     """Whether the robot's centre is within the goal radius and its hull touches nothing."""
-    return (state.world["distance"][:, 0] < GOAL_M) & ~collided(state)
+    return point_goal.within(state, GOAL_M) & ~collided(state)
 
 
 def collided(state: State) -> Tensor:
@@ -84,9 +86,4 @@ def drive(state: State, command: Tensor) -> None:
 
 def too_close(state: State) -> Tensor:
     """Minus one at contact, a third of it 0.12 m away."""
-    return -torch.exp(-state.world["gap"][:, 0].clamp(min=0.0) / 0.12)
-
-
-def roughness(state: State) -> Tensor:
-    """Squared change of the policy output."""
-    return -(state.action - state.previous_action).square().sum(dim=1)
+    return proximity(state.world["gap"][:, 0], 0.12)

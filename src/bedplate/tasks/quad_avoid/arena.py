@@ -97,7 +97,7 @@ class Arena:
 
 def reached_goal(state: State) -> Tensor:
     """Whether the drone's centre is within the goal radius and it touches nothing."""
-    return (state.world["distance"][:, 0] < GOAL_M) & ~collided(state)
+    return point_goal.within(state, GOAL_M) & ~collided(state)
 
 
 def collided(state: State) -> Tensor:

@@ -22,6 +22,7 @@ from bedplate.tasks.quad_avoid.steering import Steering
 from bedplate.tasks.spec import Action, Event, Feature, RewardTerm, Signal, Task, Termination, previous_action
 from bedplate.tasks.state import State
 from bedplate.tasks.terms import point_goal, randomise
+from bedplate.tasks.terms.rewards import action_rate, proximity
 from bedplate.tasks.terms.worlds import DiscWorlds
 
 XYZ = ("x", "y", "z")
@@ -90,7 +91,7 @@ def quad_avoid(
             RewardTerm("speed", _too_fast, 2.0),
             RewardTerm("facing", _facing, 0.5),
             RewardTerm("spin", lambda state: -flight.gyro(state).square().sum(dim=1), 0.02),
-            RewardTerm("smoothness", _roughness, 0.1),
+            RewardTerm("smoothness", action_rate, 0.1),
             RewardTerm("success", place.reached_goal, 10.0, event=True),
             RewardTerm("crash", _crash, 20.0, event=True),
         ),
@@ -258,11 +259,7 @@ def _too_close(state: State) -> Tensor:
     low, high = place.ALTITUDE_M
     vertical = torch.minimum(state.qpos[:, 2] - low, high - state.qpos[:, 2])
     gap = torch.minimum(state.world["gap"][:, 0], vertical)
-    return -torch.exp(-gap.clamp(min=0.0) / 0.15)
-
-
-def _roughness(state: State) -> Tensor:
-    return -(state.action - state.previous_action).square().sum(dim=1)
+    return proximity(gap, 0.15)
 
 
 def _crash(state: State) -> Tensor:

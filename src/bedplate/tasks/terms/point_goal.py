@@ -37,6 +37,11 @@ def update(state: State, position: Tensor) -> None:
     world["last"].copy_(position)
 
 
+def within(state: State, radius_m: float) -> Tensor:
+    """(num_envs,) bool: closer to the goal than `radius_m`."""
+    return state.world["distance"][:, 0] < radius_m
+
+
 def progress(state: State) -> Tensor:
     """(num_envs,) m/s towards the goal: sums to the distance covered, so circling earns nothing."""
     return (state.world["last_distance"] - state.world["distance"])[:, 0] / state.control_dt_s
