@@ -40,6 +40,9 @@ KEYS: tuple[bytes, ...] = (
     b"traceback",
     b"lockdown",
     b"aer:",
+    b"pcie bus",
+    b"dmar",
+    b"amd-vi",
     b"bar ",
 )
 """Lower-case words; a line of a long log is kept when it has one of them. Together they cover every check's hints

@@ -31,6 +31,10 @@ THEMES = (
     "heat",
     "serving",
     "symptoms",
+    "forms_driver",
+    "forms_python",
+    "forms_container",
+    "forms_code",
 )
 """Modules of this folder, each with a tuple CHECKS."""
 

@@ -120,7 +120,7 @@ CHECKS = (
     symptom(
         "HOST-CDI-PATH",
         ("CDI specification names what is gone", "CDI 规范指向已不存在的文件"),
-        r"(?:error stat'ing file|failed to stat CDI host device|stat)[^\n]*\"?(?P<path>/\S*(?:nvidia|cuda|/dev/dri|EGL|GL)[^\s\":]*)\"?[^\n]*(?:[Nn]o such file|没有那个文件)[^\n]*|(?:error mounting|mount) \"?(?P<p2>/\S*(?:nvidia|libcuda)[^\s\"]*)[^\n]*no such file[^\n]*",
+        r"(?:error stat'ing file|failed to stat CDI host device|stat)[^\n]*\"?(?P<path>/[^\s\":]*(?:nvidia|cuda|dri/|EGL|GL)[^\s\":]*)\"?[^\n]*(?:[Nn]o such file|没有那个文件)[^\n]*|(?:error mounting|mount) \"?(?P<p2>/\S*(?:nvidia|libcuda)[^\s\"]*)[^\n]*no such file[^\n]*",
         (
             "the CDI specification is stale: it names {path}, which is gone since a driver update, or a device node that has vanished",
             "CDI 规范已过期 (stale)：其中的 {path} 在驱动更新后已不存在，或设备节点已消失",

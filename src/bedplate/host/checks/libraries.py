@@ -114,7 +114,7 @@ CHECKS = (
         ),
         hints=("libcuda", "libnvidia", "nvml shared", "cuinit"),
         group="app",
-        follows=("HOST-DRIVER", "HOST-GPUS-FLAG"),
+        follows=("HOST-DRIVER", "FORM-GPUS-FLAG"),
     ),
     symptom(
         "HOST-CUDA-LIB",

@@ -193,7 +193,7 @@ CHECKS = (
             do("export TMPDIR=/var/tmp", "pip unpacks large wheels in /tmp", "pip 在 /tmp 解包大 wheel"),
         ),
         hints=("no space", "errno 28", "quota exceeded", "没有空间"),
-        group="app",
+        group="build",
         follows=("HOST-SHM",),
         unless=r"/dev/shm|shared memory",
     ),

@@ -151,7 +151,7 @@ CHECKS = (
             do(
                 "subscription-manager repos --enable=codeready-builder-for-rhel-8-x86_64-rpms",
                 "CodeReady Builder; on Rocky and Alma: dnf config-manager --set-enabled powertools",
-                "CodeReady Builder；Rocky/Alma：dnf config-manager --set-enabled powertools",
+                "CodeReady Builder 仓库；Rocky/Alma：dnf config-manager --set-enabled powertools",
             ),
             do(
                 "dnf install https://dl.fedoraproject.org/pub/epel/epel-release-latest-8.noarch.rpm",

@@ -41,7 +41,7 @@ def _cpu(facts: Mapping[str, Any]) -> Finding:
         code,
         Status.FAIL,
         summary,
-        (("collect-env", f"{version}; CUDA used to build PyTorch: None"),),
+        (("torch", f"torch {version}: no CUDA in this build"),),
         TRAIN,
         _CUDA_BUILD,
     )
@@ -103,7 +103,9 @@ _NEWER_DRIVER = (
 )
 
 CHECKS = (
-    state("HOST-CPU-WHEEL", ("torch with CUDA", "带 CUDA 的 torch"), ("torch_cuda", "torch"), _cpu),
+    state(
+        "HOST-CPU-WHEEL", ("torch with CUDA", "带 CUDA 的 torch"), ("torch_cuda", "torch"), _cpu, follows=("HOST-GPU",)
+    ),
     symptom(
         "HOST-CPU-ONLY",
         ("torch is a CPU-only build", "torch 是仅 CPU 版本"),

@@ -1,0 +1,202 @@
+"""Wrong forms of training code: Stable-Baselines3, Gymnasium, export, RLlib."""
+
+from __future__ import annotations
+
+from bedplate.host.checks.form import form
+
+CHECKS = (
+    form(
+        "FORM-AUTOCAST",
+        ("PPO(use_autocast=...)", "PPO(use_autocast=...)"),
+        r"\buse_autocast\s*=",
+        ("Stable-Baselines3 has no use_autocast: TypeError", "Stable-Baselines3 没有 use_autocast：TypeError"),
+        ("leave it out; mixed precision gains nothing for an MLP policy", "去掉；MLP 策略用混合精度没有收益"),
+        hints=("use_autocast",),
+    ),
+    form(
+        "FORM-POLICY-ACTOR",
+        ("policy.actor of PPO", "PPO 的 policy.actor"),
+        r"\b(?:ppo|model|PPO\S*)\.policy\.actor\b|trace\(\s*policy\.actor",
+        (
+            "PPO's ActorCriticPolicy has no actor (only SAC and TD3 do)",
+            "PPO 的 ActorCriticPolicy 没有 actor（只有 SAC、TD3 有）",
+        ),
+        "bedplate export runs/NAME",
+        hints=("policy.actor",),
+        unless=r"\bSAC\b|\bTD3\b",
+    ),
+    form(
+        "FORM-EXPORT-POLICY",
+        ("export of the whole PPO policy", "导出整个 PPO 策略"),
+        r"onnx\.export\(\s*(?:model\.policy|policy)\s*,",
+        (
+            "the whole policy samples, and gives action, value and log probability; normaliser and clipping are not inside",
+            "整个策略会随机采样，输出动作、价值与对数概率；不含归一化与裁剪",
+        ),
+        "bedplate export runs/NAME",
+        hints=("onnx.export",),
+    ),
+    form(
+        "FORM-OPSET",
+        ("old ONNX opset", "过旧的 ONNX opset"),
+        r"opset_version\s*=\s*(?:[1-9]|1[0-3])\b",
+        (
+            "opset 11 is too old for the exporter and for Stable-Baselines3 (14 or newer)",
+            "opset 11 过旧（SB3 需 14 及以上）",
+        ),
+        ("opset_version=17, or 18 with the new exporter", "opset_version=17，新导出器用 18"),
+        hints=("opset_version",),
+        breaks=False,
+    ),
+    form(
+        "FORM-DYNAMIC-AXES",
+        ("dynamic_axes", "dynamic_axes"),
+        r"\bdynamic_axes\s*=",
+        (
+            "torch 2.9's default exporter (dynamo) deprecates dynamic_axes and needs onnxscript",
+            "torch 2.9 默认导出器 (dynamo) 已弃用 dynamic_axes，且需要 onnxscript",
+        ),
+        ("dynamic_shapes=..., or dynamo=False knowingly", "dynamic_shapes=...，或明确 dynamo=False"),
+        hints=("dynamic_axes",),
+        breaks=False,
+        unless=r"dynamo\s*=\s*False",
+    ),
+    form(
+        "FORM-VECENV-RESET",
+        ("two values from VecEnv.reset", "VecEnv.reset 返回两个值"),
+        r"\bobs\s*,\s*_?\w*\s*=?\s*(?:vec_env|venv|envs|model\.get_env\(\))\.reset\(|\bobs, _ env\.reset",
+        ("VecEnv.reset returns the observations only", "VecEnv.reset 只返回观测"),
+        ("obs = vec_env.reset()", "obs = vec_env.reset()"),
+        hints=("reset(", "env.reset"),
+    ),
+    form(
+        "FORM-GYM-STEP",
+        ("four values from step", "step 返回四个值"),
+        r"\b(?:obs|state|next_obs|observation)\s*,\s*(?:reward|rew|r)\s*,\s*(?:done|d)\s*,\s*(?:info|_)\s*=\s*env\.step",
+        (
+            "Gymnasium's step gives obs, reward, terminated, truncated, info; reset gives (obs, info)",
+            "Gymnasium 的 step 返回 obs, reward, terminated, truncated, info；reset 返回 (obs, info)",
+        ),
+        (
+            "obs, reward, terminated, truncated, info = env.step(action)",
+            "obs, reward, terminated, truncated, info = env.step(action)",
+        ),
+        hints=(".step",),
+    ),
+    form(
+        "FORM-GYM",
+        ("gym instead of gymnasium", "gym 而非 gymnasium"),
+        r"^\s*(?:import gym\b(?!nasium)|from gym\b)|pip3?\s+install\b[^\n]*\bgym(?:\[|==|\s|$)",
+        ("Gym is replaced by Gymnasium", "Gym 已由 Gymnasium 取代"),
+        ("import gymnasium as gym", "import gymnasium as gym"),
+        hints=("gym",),
+        breaks=False,
+    ),
+    form(
+        "FORM-MUJOCO-PY",
+        ("mujoco-py", "mujoco-py"),
+        r"(?:import|install)\b[^\n]*\bmujoco[-_]py\b|-v[23][\"'][^\n]*mujoco",
+        ("mujoco-py is retired", "mujoco-py 已停止维护"),
+        "python -m pip install 'gymnasium[mujoco]' 'mujoco>=3'",
+        hints=("mujoco",),
+    ),
+    form(
+        "FORM-SAVE-FREQ",
+        ("save_freq as environment steps", "把 save_freq 当作环境步数"),
+        r"CheckpointCallback\([^\n]*save_freq\s*=\s*\d{4,}(?![^\n]*//)",
+        (
+            "save_freq counts calls: with 8 environments 20000 means 160000 steps; it knows no time",
+            "save_freq 计调用次数：8 个环境时 20000 即 160000 步；不支持按时间",
+        ),
+        (
+            "save_freq=max(N // n_envs, 1), save_vecnormalize=True",
+            "save_freq=max(N // n_envs, 1), save_vecnormalize=True",
+        ),
+        hints=("save_freq",),
+        breaks=False,
+    ),
+    form(
+        "FORM-PPO-CUDA",
+        ("MLP PPO on the GPU", "MLP 的 PPO 用 GPU"),
+        r"PPO\(\s*[\"']MlpPolicy[\"'][^\n]*device\s*=\s*[\"']cuda",
+        (
+            "PPO with an MLP policy is slower on the GPU: Stable-Baselines3 itself warns",
+            "MLP 策略的 PPO 在 GPU 上更慢：SB3 自身会警告",
+        ),
+        ('device="cpu"; measure before believing in a GPU', 'device="cpu"；先测量'),
+        hints=("mlppolicy",),
+        breaks=False,
+    ),
+    form(
+        "FORM-TRTEXEC",
+        ("trtexec --fp16", "trtexec --fp16"),
+        r"trtexec\b[^\n]*--(?:fp16|int8|best)",
+        ("TensorRT 11 is strongly typed: the precision flags are gone", "TensorRT 11 为强类型：精度开关已取消"),
+        (
+            "put the precision into the ONNX graph (ModelOpt AutoCast, explicit Q/DQ)",
+            "把精度写入 ONNX 图（ModelOpt AutoCast、显式 Q/DQ）",
+        ),
+        hints=("trtexec",),
+    ),
+    form(
+        "FORM-RLLIB-ROLLOUTS",
+        ("RLlib's old names", "RLlib 旧名称"),
+        r"\.rollouts\(|num_rollout_workers|\.resources\([^\n]*num_gpus|\bsgd_minibatch_size\b|num_cpus_per_worker",
+        ("the new API stack renamed them and raises", "新 API 已改名并会报错"),
+        (
+            ".env_runners(num_env_runners=64), .learners(num_learners=4, num_gpus_per_learner=1), minibatch_size=...",
+            ".env_runners(num_env_runners=64)、.learners(num_learners=4, num_gpus_per_learner=1)、minibatch_size=...",
+        ),
+        hints=("rollout", "resources(", "sgd_minibatch", "num_cpus_per"),
+    ),
+    form(
+        "FORM-RLLIB-REWARD",
+        ("episode_reward_mean", "episode_reward_mean"),
+        r"[\[.(\"']episode_reward_mean",
+        ("KeyError on RLlib's new API stack", "新 API 上会 KeyError"),
+        ('result["env_runners"]["episode_return_mean"]', 'result["env_runners"]["episode_return_mean"]'),
+        hints=("episode_reward_mean",),
+    ),
+    form(
+        "FORM-SUBPROC-SHM",
+        ("shared memory for SubprocVecEnv", "SubprocVecEnv 用共享内存"),
+        r"SubprocVecEnv[^\n]*(?:shm|shared memory|共享内存)|(?:shm|shared memory|共享内存)[^\n]*SubprocVecEnv",
+        (
+            "SubprocVecEnv uses pipes; /dev/shm matters for DataLoader, NCCL and Ray",
+            "SubprocVecEnv 使用管道；/dev/shm 与 DataLoader、NCCL、Ray 有关",
+        ),
+        ("size --shm-size for DataLoader, NCCL or Ray only", "仅为 DataLoader、NCCL、Ray 设置 --shm-size"),
+        hints=("subprocvecenv",),
+        breaks=False,
+    ),
+    form(
+        "FORM-SUBPROC-MAIN",
+        ("SubprocVecEnv at module level", "模块顶层的 SubprocVecEnv"),
+        r"^\w+\s*=\s*SubprocVecEnv\(",
+        (
+            "worker processes import the module again: it needs the __main__ guard",
+            "子进程会重新导入模块：需要 __main__ 保护",
+        ),
+        ('if __name__ == "__main__": around it', '放入 if __name__ == "__main__":'),
+        hints=("subprocvecenv",),
+        unless=r"__name__\s*==\s*[\"']__main__",
+    ),
+    form(
+        "FORM-PY-EQUALS",
+        ("code lost its equals signs", "代码丢失等号"),
+        r"\b(?:learning_rate|n_steps|batch_size|gamma|save_freq|n_epochs|ent_coef|clip_range)\s?\d+(?:e-?\d+|\.\d+)?\b|\bPPO\(\s*MlpPolicy\s*,",
+        ("equals signs or quotes were lost when it was copied from a page", "从网页复制时丢失了等号或引号"),
+        ('learning_rate=3e-4, PPO("MlpPolicy", ...)', 'learning_rate=3e-4、PPO("MlpPolicy", ...)'),
+        hints=(
+            "learning_rate",
+            "n_steps",
+            "batch_size",
+            "gamma",
+            "save_freq",
+            "n_epochs",
+            "ent_coef",
+            "clip_range",
+            "mlppolicy",
+        ),
+    ),
+)
