@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import math
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
 
 import pytest
 
@@ -42,3 +49,57 @@ def test_bad_input_is_refused_and_writes_nothing(options, words, tmp_path, capsy
     assert app.run(["train", "demo", "--runs", str(tmp_path / "runs"), *options]) == 2
     assert words in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
+
+
+def test_rollouts_that_do_not_fit_into_memory_are_refused(tmp_path, capsys):
+    settings = ["env.num_envs=4096", "learn.n_steps=67108864", "learn.batch_size=4096"]
+    options = [word for setting in settings for word in ("--set", setting)]
+    assert app.run(["train", "demo", "--runs", str(tmp_path / "runs"), *options]) == 2
+    assert "rollouts of 274,877,906,944 steps need" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.fixture
+def training(tmp_path):
+    """A training in its own process that has learned for a while."""
+    settings = ["env.num_envs=16", "learn.n_steps=16", "learn.batch_size=64", "learn.total_steps=100000000"]
+    options = [word for setting in settings for word in ("--set", setting)]
+    argv = [sys.executable, "-m", "bedplate", "train", "demo", "--name", "run", "--runs", str(tmp_path), *options]
+    path = os.pathsep.join(filter(None, sys.path))
+    process = subprocess.Popen(
+        argv, env={**os.environ, "PYTHONPATH": path}, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    metrics, deadline_s = tmp_path / "run" / "metrics.jsonl", time.monotonic() + 120
+    while not (metrics.exists() and metrics.stat().st_size):
+        assert process.poll() is None and time.monotonic() < deadline_s
+        time.sleep(0.05)
+    yield process
+    process.kill()
+    process.communicate()
+
+
+def _status(tmp_path: Path) -> str:
+    return json.loads((tmp_path / "run" / "manifest.json").read_text())["status"]
+
+
+def test_ctrl_c_saves_what_was_learned(training, tmp_path):
+    training.send_signal(signal.SIGINT)
+    _, err = training.communicate(timeout=120)
+    assert training.returncode == 130
+    assert "Traceback" not in err
+    assert _status(tmp_path) == "interrupted"
+    assert (tmp_path / "run" / "model.zip").stat().st_size > 0
+
+
+def test_what_a_killed_training_left_is_refused_and_kept(training, tmp_path, capsys):
+    training.kill()
+    training.communicate(timeout=120)
+    run = tmp_path / "run"
+    before = sorted(run.rglob("*"))
+    assert app.run(["evaluate", str(run)]) == 2
+    assert "the run's status is 'running'" in capsys.readouterr().err
+    assert app.run(["export", str(run)]) == 2
+    assert "model.zip is missing" in capsys.readouterr().err
+    assert app.run(["train", "demo", "--name", "run", "--runs", str(tmp_path)]) == 2
+    assert "exists" in capsys.readouterr().err
+    assert sorted(run.rglob("*")) == before

@@ -205,3 +205,13 @@ def test_world_data_is_that_world(rover, current):
     np.testing.assert_array_equal(data.qpos, engine.field("qpos").numpy()[3])
     # forwarded: its bodies are where its positions put them
     np.testing.assert_array_equal(data.xpos[engine.model.body("rover").id], data.qpos[:3])
+
+
+def test_worlds_that_do_not_fit_into_memory_are_refused(monkeypatch):
+    model = mujoco.MjModel.from_xml_string(
+        "<mujoco><worldbody><body><freejoint/><geom size='1'/></body></worldbody></mujoco>"
+    )
+    monkeypatch.setattr("bedplate.sim.memory.machine_memory_bytes", lambda: 10 * mujoco.MjData(model).nbuffer)
+    with pytest.raises(BedplateError, match="11 worlds need"):
+        BatchEngine(model, 11)
+    BatchEngine(model, 10).close()

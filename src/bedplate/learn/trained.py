@@ -16,7 +16,8 @@ from bedplate.envs.sb3 import SB3VecEnv
 from bedplate.learn.config import RunConfig, load_config
 from bedplate.learn.normalizer import Normalizer, NormalizerState
 from bedplate.learn.ppo import PPO
-from bedplate.runs.layout import CONFIG, MODEL, NORMALIZER, VECNORMALIZE, Run
+from bedplate.runs.layout import CONFIG, MANIFEST, MODEL, NORMALIZER, VECNORMALIZE, Run
+from bedplate.runs.manifest import read_manifest
 from bedplate.tasks import make_task
 from bedplate.tasks.spec import Task
 
@@ -66,7 +67,12 @@ def load_trained(run: Run) -> Trained:
         raise BedplateError(f"no run at {run.folder}", "a folder that `bedplate train` wrote")
     for name in (CONFIG, MODEL, NORMALIZER):
         if not run.path(name).exists():
-            raise BedplateError(f"{run.path(name)} is missing", "a finished run", "bedplate train RECIPE --name ID")
+            status = read_manifest(run.path(MANIFEST)).get("status", "unknown")
+            raise BedplateError(
+                f"{run.path(name)} is missing; the run's status is {status!r}",
+                "a run whose training ended, and was not killed",
+                "bedplate train RECIPE --name ID",
+            )
     config = load_config(run.path(CONFIG))
     task = make_task(config.task.name, config.task.params)
     # the zip holds pickled parts: only runs of the user's own are loaded here

@@ -25,6 +25,7 @@ from bedplate.learn.ppo import PPO
 from bedplate.learn.saving import TrainResult, finish, finish_failed
 from bedplate.runs.layout import CONFIG, MANIFEST, METRICS, TENSORBOARD, Run
 from bedplate.runs.manifest import write_manifest
+from bedplate.sim.memory import require_memory
 from bedplate.tasks import make_task
 from bedplate.tasks.contract import contract_of
 from bedplate.tasks.spec import Task
@@ -78,6 +79,7 @@ def train(config: RunConfig, run: Run, stop: Stop, on_progress: Callable[[Progre
     # a policy for a task that cannot be exported, or whose parts don't fit together, would be learned for nothing
     contract_of(task)
     prove_widths(task)
+    _require_memory(config, task)
     task_env = TaskVecEnv(
         task, config.env.num_envs, config.seed, "train", config.env.randomisation, config.env.num_threads
     )
@@ -112,6 +114,13 @@ def prove_widths(task: Task) -> None:
         probe.reset()
     finally:
         probe.close()
+
+
+def _require_memory(config: RunConfig, task: Task) -> None:
+    # a rollout holds float32 observations, actions and six numbers more for each step
+    steps = config.env.num_envs * config.learn.n_steps
+    needed_bytes = 4 * steps * (task.obs_dim + task.act_dim + 6)
+    require_memory(f"rollouts of {steps:,} steps", needed_bytes, "lower env.num_envs or learn.n_steps")
 
 
 def make_model(config: RunConfig, env: SB3VecEnv) -> PPO:

@@ -21,6 +21,7 @@ from bedplate.core.errors import BedplateError
 from bedplate.sim.contact_forces import FILLED, has_contact_forces
 from bedplate.sim.engine import RaySensor
 from bedplate.sim.library import keep_mujoco_quiet
+from bedplate.sim.memory import require_memory
 from bedplate.sim.threads import usable_cores
 
 # fields that are a world's state: always its own, whatever the kind of batch
@@ -49,6 +50,9 @@ class BatchEngine:
         current: make derived fields current after step(); otherwise they are one substep behind, as mj_step leaves
             them (Gymnasium's observations want that).
         num_threads: threads of the pool; 0 means every usable core.
+
+    Raises:
+        BedplateError: the worlds do not fit into the machine's memory.
     """
 
     def __init__(
@@ -62,6 +66,8 @@ class BatchEngine:
         num_threads: int = 0,
     ) -> None:
         keep_mujoco_quiet()
+        # a world's own numbers alone; what a solver takes for a while comes on top
+        require_memory(f"{num_envs} worlds", num_envs * mujoco.MjData(model).nbuffer, "take fewer environments")
         self.model = model
         self.num_envs = num_envs
         self.decimation = decimation
