@@ -79,6 +79,14 @@ def test_a_long_log_is_reduced_to_its_kinds_of_lines() -> None:
     assert diagnose(Snapshot({"log": clean(kept)}))[0].code == "HOST-GPU-LOST"
 
 
+def test_a_block_that_ends_with_a_line_is_not_the_end() -> None:
+    # the first two blocks hold whole lines only
+    noise = (b"x" * 63 + b"\n") * (2 * (SMALL_BYTES + 1) // 64 + 2)
+    for shift in range(64):
+        log = b"y" * shift + b"\n" + noise + noise + XID.encode() + b"\n"
+        assert XID.encode() in read_reduced(io.BytesIO(log))
+
+
 def test_a_long_line_without_end_is_cut() -> None:
     assert len(read_reduced(io.BytesIO(b"nvidia " * 200000))) < SMALL_BYTES
 

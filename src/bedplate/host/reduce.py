@@ -13,7 +13,11 @@ MAX_LINES = 6000
 MAX_LINE_BYTES = 2000
 
 KEYS: tuple[bytes, ...] = (
-    b"nv",
+    b"nvrm",
+    b"nvidia",
+    b"nvswitch",
+    b"nvml",
+    b"xid",
     b"nouveau",
     b"cuda",
     b"cudnn",
@@ -58,8 +62,8 @@ def read_reduced(stream: BinaryIO) -> bytes:
         return head[:SMALL_BYTES]
     seen: dict[bytes, int] = {}
     kept: list[bytes] = []
-    rest = head
-    while rest and len(kept) < MAX_LINES:
+    rest, more = head, b"-"
+    while more and len(kept) < MAX_LINES:
         more = stream.read(BLOCK_BYTES)
         block, rest = _whole_lines(rest + more, bool(more))
         _keep(block, seen, kept)
@@ -71,26 +75,28 @@ def _whole_lines(block: bytes, more: bool) -> tuple[bytes, bytes]:
         return block, b""
     end = block.rfind(b"\n")
     # a line longer than a block is cut
-    return (block[:end], block[end + 1 :]) if end >= 0 else (block, b"\n")
+    return (block[:end], block[end + 1 :]) if end >= 0 else (block, b"")
 
 
 def _keep(block: bytes, seen: dict[bytes, int], kept: list[bytes]) -> None:
     lower = block.lower()
-    keys = [key for key in KEYS if key in lower]
-    if not keys:
-        return
-    lines = block.split(b"\n")
-    for line, low in zip(lines, lower.split(b"\n"), strict=True):
-        for key in keys:
-            if key in low:
-                break
-        else:
-            continue
+    for start, end in sorted(_lines_of_interest(lower)):
         # lines that differ in their numbers only have one shape
-        shape = low[-120:].translate(None, _DIGITS)
+        shape = lower[max(start, end - 120) : end].translate(None, _DIGITS)
         count = seen.get(shape, 0)
-        if count < PER_SHAPE:
+        if count < PER_SHAPE and len(kept) < MAX_LINES:
             seen[shape] = count + 1
-            kept.append(line[:MAX_LINE_BYTES])
-            if len(kept) >= MAX_LINES:
-                return
+            kept.append(block[start : min(end, start + MAX_LINE_BYTES)])
+
+
+def _lines_of_interest(lower: bytes) -> set[tuple[int, int]]:
+    """Start and end of each line that has a key; a search by key costs less than a look at every line."""
+    lines: set[tuple[int, int]] = set()
+    for key in KEYS:
+        position = lower.find(key)
+        while position >= 0:
+            end = lower.find(b"\n", position)
+            end = len(lower) if end < 0 else end
+            lines.add((lower.rfind(b"\n", 0, position) + 1, end))
+            position = lower.find(key, end)
+    return lines
