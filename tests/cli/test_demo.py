@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,6 +11,11 @@ import pytest
 
 from bedplate.cli import app, demo
 from bedplate.cli.demo import DemoResult, closing_rows
+from bedplate.core.errors import BedplateError, Interrupted
+from bedplate.core.signals import StopRequest
+from bedplate.learn.config import load_config
+from bedplate.recipes import recipe_path
+from bedplate.runs.layout import Run
 from bedplate.runtime.verification import Gate
 
 FAULT = {"rule": "stale_state", "detail": "the scan is 400 ms old", "time_s": 3.2}
@@ -40,7 +46,7 @@ def ends_with(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
 
     def run(measured: DemoResult, *options: str) -> int:
-        monkeypatch.setattr(demo, "_whole_way", lambda *args: measured)
+        monkeypatch.setattr(demo, "_all_stages", lambda *args: measured)
         return app.run(["demo", *options])
 
     return run
@@ -74,3 +80,30 @@ def test_a_fault_on_the_robot_is_seen_in_the_table_and_as_a_warning(ends_with, c
     seen = capsys.readouterr()
     assert "FAULT: stale_state" in seen.out
     assert "warning: the guard took the robot from the policy: stale_state: the scan is 400 ms old" in seen.err
+
+
+def test_a_second_demo_does_not_move_the_first_ones_files_away(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "demo").mkdir()
+    with demo._only_demo(tmp_path):
+        assert app.run(["demo", "--runs", str(tmp_path)]) == 2
+    assert "another demo is at work" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["demo"]
+
+
+def test_ctrl_c_while_the_robot_is_driven_is_an_interruption_and_no_failure(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The writer gets the signal too and ends with 130; that is not a robot that could not be driven."""
+    process = SimpleNamespace(
+        communicate=lambda timeout: ("", "interrupted"), returncode=130, terminate=lambda: None, kill=lambda: None
+    )
+    monkeypatch.setattr(demo, "_start", lambda command: process)
+    config = load_config(recipe_path("demo"))
+    stop = StopRequest()
+    with pytest.raises(BedplateError, match="was not driven"):
+        demo._drive(config, Run(tmp_path), 1.0, stop)
+    stop.request("SIGINT")
+    with pytest.raises(Interrupted, match="SIGINT"):
+        demo._drive(config, Run(tmp_path), 1.0, stop)

@@ -16,6 +16,7 @@ from stable_baselines3 import PPO as SB3PPO
 from bedplate.core.errors import BedplateError, StorageError
 from bedplate.envs.sb3 import SB3VecEnv
 from bedplate.envs.vec_env import TaskVecEnv
+from bedplate.learn import training
 from bedplate.learn.config import RunConfig, parse_config
 from bedplate.learn.normalizer import Normalizer
 from bedplate.learn.ppo import PPO
@@ -83,6 +84,18 @@ def test_a_time_limit_ends_a_training(tmp_path):
     )
     assert result.steps < 10_000_000
     assert not result.interrupted
+
+
+def test_of_two_trainings_with_one_name_one_is_refused(tmp_path, monkeypatch):
+    def other_starts_first(*args):
+        (tmp_path / "run").mkdir()
+        return make_model(*args)
+
+    # the other one makes the folder after this one has looked for it
+    monkeypatch.setattr(training, "make_model", other_starts_first)
+    with pytest.raises(BedplateError, match="exists"):
+        _train(tmp_path / "run", _config())
+    assert list((tmp_path / "run").iterdir()) == []
 
 
 def test_an_existing_run_is_refused_and_unchanged(tmp_path):

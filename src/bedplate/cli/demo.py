@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -16,6 +19,7 @@ import typer
 from bedplate.cli import render
 from bedplate.core.clock import duration
 from bedplate.core.errors import BedplateError, GateFailed
+from bedplate.core.files import storage_error
 
 if TYPE_CHECKING:
     from bedplate.core.signals import StopRequest
@@ -60,9 +64,9 @@ def demo(
 
     config = load_config(recipe_path(RECIPE), set_)
     run = Run(runs / NAME)
-    _make_room(run)
-    with StopRequest() as stop:
-        result = _whole_way(config, run, episodes, seconds, stop)
+    with StopRequest() as stop, _only_demo(runs):
+        _keep_earlier(run)
+        result = _all_stages(config, run, episodes, seconds, stop)
     rows = closing_rows(result)
     if as_json:
         render.show_json({"schema": render.SCHEMA, "run": str(run.folder), **dict(rows)})
@@ -74,7 +78,7 @@ def demo(
     judge(result.verification, run.path(VERIFICATION))
 
 
-def _whole_way(config: RunConfig, run: Run, episodes: int, seconds: float, stop: StopRequest) -> DemoResult:
+def _all_stages(config: RunConfig, run: Run, episodes: int, seconds: float, stop: StopRequest) -> DemoResult:
     from bedplate.bundle.bundle import read_bundle
     from bedplate.cli.evaluate import progress_bar as evaluation_bar
     from bedplate.cli.train import progress_bar as training_bar
@@ -104,18 +108,20 @@ def _whole_way(config: RunConfig, run: Run, episodes: int, seconds: float, stop:
     bundle = read_bundle(run.path(BUNDLE))
     verification = verify(bundle)
     write_json(run.path(VERIFICATION), verification)
+    stop.finish(f"trained, evaluated, exported and verified: {run.folder}")
 
     render.show_note(f"drive the simulated robot for {seconds:g} s")
-    served = _drive(config, run, seconds)
+    served = _drive(config, run, seconds, stop)
     write_report(run)
     return DemoResult(trained, evaluation, verification, served, time.perf_counter() - start_s)
 
 
-def _drive(config: RunConfig, run: Run, seconds: float) -> dict[str, Any]:
+def _drive(config: RunConfig, run: Run, seconds: float, stop: StopRequest) -> dict[str, Any]:
     """Serve the run's bundle to a simulated robot, each in a process of its own; returns the serve report.
 
     Raises:
         BedplateError: the robot was not driven to the end; says why.
+        Interrupted: a stop was requested; Ctrl-C reaches robot and writer too, and each ends by itself.
     """
     from bedplate.core.files import read_json
     from bedplate.runs.layout import BUNDLE, SERVE
@@ -133,6 +139,7 @@ def _drive(config: RunConfig, run: Run, seconds: float) -> dict[str, Any]:
             for process in (writer, robot):
                 _end(process)
     report: dict[str, Any] = read_json(run.path(SERVE)) if run.path(SERVE).exists() else {}
+    stop.finish(f"all but the driving is done: {run.folder}")
     # a latched fault is a result, and the table shows it; anything else is not
     if writer.returncode and not report.get("faults"):
         raise BedplateError(f"the robot was not driven: {complaint.strip()}", "a run to the end", "see the lines above")
@@ -154,7 +161,32 @@ def _end(process: subprocess.Popen[str]) -> None:
         process.communicate()
 
 
-def _make_room(run: Run) -> None:
+@contextmanager
+def _only_demo(runs: Path) -> Iterator[None]:
+    """Hold the folder of runs while a demo works in it: a second one would move the first one's files away.
+
+    Raises:
+        BedplateError: another demo is at work there.
+        StorageError: the folder cannot be made.
+    """
+    try:
+        runs.mkdir(parents=True, exist_ok=True)
+        handle = os.open(runs, os.O_RDONLY)
+    except OSError as error:
+        raise storage_error(runs / NAME, error) from error
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise BedplateError(
+                f"another demo is at work in {runs}", "one demo per folder", "wait for it, or give --runs FOLDER"
+            ) from None
+        yield
+    finally:
+        os.close(handle)
+
+
+def _keep_earlier(run: Run) -> None:
     """Keep an earlier demo under another name."""
     if not run.folder.exists():
         return

@@ -15,6 +15,7 @@ from stable_baselines3.common.logger import Logger, TensorBoardOutputFormat
 from stable_baselines3.common.utils import LinearSchedule
 
 from bedplate.core.errors import BedplateError
+from bedplate.core.files import storage_error
 from bedplate.envs.sb3 import SB3VecEnv
 from bedplate.envs.vec_env import TaskVecEnv
 from bedplate.learn.config import LearnConfig, RunConfig, save_config
@@ -72,9 +73,7 @@ def train(config: RunConfig, run: Run, stop: Stop, on_progress: Callable[[Progre
         StorageError: the folder cannot be written.
     """
     if run.folder.exists():
-        raise BedplateError(
-            f"run {run.folder} exists", "a new run name", "choose another --name, or move the old run away"
-        )
+        raise _taken(run)
     task = make_task(config.task.name, config.task.params)
     # a policy for a task that cannot be exported, or whose parts don't fit together, would be learned for nothing
     contract_of(task)
@@ -86,6 +85,7 @@ def train(config: RunConfig, run: Run, stop: Stop, on_progress: Callable[[Progre
     env = SB3VecEnv(task_env)
     try:
         model = make_model(config, env)
+        _claim(run)
         # the manifest comes before the first step
         write_manifest(
             run.path(MANIFEST),
@@ -121,6 +121,27 @@ def _require_memory(config: RunConfig, task: Task) -> None:
     steps = config.env.num_envs * config.learn.n_steps
     needed_bytes = 4 * steps * (task.obs_dim + task.act_dim + 6)
     require_memory(f"rollouts of {steps:,} steps", needed_bytes, "lower env.num_envs or learn.n_steps")
+
+
+def _claim(run: Run) -> None:
+    """Make the run's folder; of two trainings that start with one name, one gets it.
+
+    Raises:
+        BedplateError: the other one has it.
+        StorageError: the folder cannot be written.
+    """
+    try:
+        run.folder.mkdir(parents=True)
+    except FileExistsError:
+        raise _taken(run) from None
+    except OSError as error:
+        raise storage_error(run.folder, error) from error
+
+
+def _taken(run: Run) -> BedplateError:
+    return BedplateError(
+        f"run {run.folder} exists", "a new run name", "choose another --name, or move the old run away"
+    )
 
 
 def make_model(config: RunConfig, env: SB3VecEnv) -> PPO:

@@ -188,7 +188,7 @@ def _action(facts: Mapping[str, Any]) -> Finding:
         command = action.to_command(sign * torch.ones(rows, task.act_dim), signals, memory, task.limits)
         if not (torch.isfinite(command) & (command >= lowest) & (command <= highest)).all():
             return Finding(code, Status.FAIL, f"policy output {sign:+g} gives a command outside of the limits")
-    return Finding(code, Status.PASS, f"{task.act_dim} channels stay inside their limits")
+    return Finding(code, Status.PASS, f"commands stay inside the limits, channels: {task.act_dim}")
 
 
 CHECKS = (
