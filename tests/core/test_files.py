@@ -177,3 +177,13 @@ def test_canonical_json_does_not_depend_on_the_order_of_keys() -> None:
     assert (
         files.canonical_json({"b": 1, "a": [1.5]}) == files.canonical_json({"a": [1.5], "b": 1}) == '{"a":[1.5],"b":1}'
     )
+
+
+def test_a_folder_or_a_link_to_one_is_not_replaced_by_a_file(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "runs").symlink_to("real")
+    for name in ("real", "runs"):
+        with pytest.raises(StorageError, match="it is a folder"):
+            files.write_text(tmp_path / name, "x")
+    assert (tmp_path / "runs").is_symlink()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["real", "runs"]

@@ -31,6 +31,9 @@ def atomic_open(path: Path, mode: str = "w") -> Iterator[IO[Any]]:
         StorageError: the folder cannot be written or the disk is full; `path` is unchanged.
     """
     path = Path(path)
+    # a rename would put the file in the place of a link to a folder
+    if path.is_dir():
+        raise StorageError(f"cannot write {path}: it is a folder", "the name of a file", "name a file inside of it")
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
     encoding = None if "b" in mode else "utf-8"
     try:
