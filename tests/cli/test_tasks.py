@@ -71,6 +71,11 @@ def test_check_of_a_task_that_pays_for_standing_is_a_no(
         (["tasks", "check", "nav_lidar", "--set", "task.obstacles=[1"], "not YAML"),
         (["tasks", "chekc", "nav_lidar"], "check"),
         (["tasks", "check", "nav_lidar", "--worlds", "0"], "--worlds"),
+        (
+            ["tasks", "check", "nav_lidar", "--set", "task.arena_m=-4"],
+            "does not compile: size 1 must be positive in geom",
+        ),
+        (["tasks", "check", "nav_lidar", "--set", "task.arena_m=big"], "expected: a valid number"),
         (["tasks", "check", "os:path"], "is a module"),
         (["tasks", "check", "os.path:join"], "--set task.a=VALUE"),
     ],

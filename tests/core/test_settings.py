@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from bedplate.core.errors import BedplateError
-from bedplate.core.settings import parse_setting, task_parameters
+from bedplate.core.settings import expectation, parse_setting, task_parameters
 
 
 @pytest.mark.parametrize(
@@ -49,3 +49,15 @@ def test_a_setting_of_something_else_is_no_task_parameter(setting: str) -> None:
     with pytest.raises(BedplateError) as error:
         task_parameters([setting])
     assert "task.KEY=VALUE" in error.value.expected
+
+
+@pytest.mark.parametrize(
+    ("message", "text"),
+    [
+        ("Input should be a finite number", "a finite number"),
+        ("Value error, Two do not fit", "two do not fit"),
+        ("", ""),
+    ],
+)
+def test_what_pydantic_expected_reads_after_expected(message: str, text: str) -> None:
+    assert expectation(message) == text

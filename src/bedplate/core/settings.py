@@ -54,3 +54,9 @@ def _number(text: str) -> float | str:
         return float(text)
     except ValueError:
         return text
+
+
+def expectation(message: str) -> str:
+    """What pydantic expected, as it reads after "expected:"; "Input should be a number" gives "a number"."""
+    text = message.removeprefix("Value error, ").removeprefix("Input should be ")
+    return text[:1].lower() + text[1:]

@@ -17,6 +17,7 @@ from bedplate.bundle.contract import COMMANDED
 from bedplate.core.errors import BedplateError
 from bedplate.envs.actuation import Actuation, CommandFilter
 from bedplate.envs.events import EventSchedule
+from bedplate.envs.model import compiled_model
 from bedplate.envs.observation import finite_observation, require_finite_rewards
 from bedplate.envs.seeds import MAX_SEED
 from bedplate.envs.sensing import Sensing
@@ -72,10 +73,8 @@ class TaskVecEnv:
         self.num_diverged = 0
 
         # physics
-        spec = task.model()
-        spec.option.timestep = task.sim_dt_s
         self.engine = BatchEngine(
-            spec.compile(), num_envs, task.decimation, task.rays, task.fields, task.current_fields, num_threads
+            compiled_model(task), num_envs, task.decimation, task.rays, task.fields, task.current_fields, num_threads
         )
         zeros = torch.zeros(num_envs, task.act_dim)
         self.state = State(

@@ -11,7 +11,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from bedplate.core.errors import BedplateError, UnknownName
 from bedplate.core.files import canonical_json, sha256_text, write_text
-from bedplate.core.settings import parse_setting
+from bedplate.core.settings import expectation, parse_setting
 
 
 def _no_switch(value: Any) -> Any:
@@ -227,7 +227,7 @@ def parse_config(raw: Mapping[str, Any], source: str = "recipe") -> RunConfig:
             raise BedplateError(f"{source} has no {key}", f"a value for {key}", f"--set {key}=...") from error
         if not key:
             raise BedplateError(f"{source}: {message}", "values that fit together") from error
-        raise BedplateError(f"{source}: {key} is {first.get('input')!r}", message[0].lower() + message[1:]) from error
+        raise BedplateError(f"{source}: {key} is {first.get('input')!r}", expectation(message)) from error
 
 
 def save_config(config: RunConfig, path: Path) -> None:

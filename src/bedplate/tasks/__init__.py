@@ -10,6 +10,7 @@ from pydantic import ValidationError, validate_call
 
 from bedplate.core.errors import BedplateError, UnknownName
 from bedplate.core.registry import Registry, raised_at
+from bedplate.core.settings import expectation
 
 if TYPE_CHECKING:
     from bedplate.tasks.spec import Task
@@ -50,11 +51,10 @@ def make_task(name: str, params: Mapping[str, Any]) -> Task:
     except ValidationError as error:
         first = error.errors()[0]
         key = ".".join(str(part) for part in first["loc"])
-        message = first["msg"]
         if first["type"].startswith("missing"):
             raise BedplateError(f"task {name} has no {key}", f"a value for {key}", f"--set task.{key}=VALUE") from error
         raise BedplateError(
-            f"task.{key} of task {name} is {first.get('input')!r}", message[0].lower() + message[1:]
+            f"task.{key} of task {name} is {first.get('input')!r}", expectation(first["msg"])
         ) from error
     except BedplateError:
         raise
