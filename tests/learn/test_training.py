@@ -159,8 +159,13 @@ def _wrong_width():
     return dataclasses.replace(task, features=(feature, *task.features[1:]))
 
 
+def _no_rewards():
+    return dataclasses.replace(make_task("nav_lidar", {}), rewards=())
+
+
 @pytest.mark.parametrize(
-    ("factory", "words"), [(_wrong_contract, "max_age_s 0.0"), (_wrong_width, "feature 'scan' gives")]
+    ("factory", "words"),
+    [(_no_rewards, "has no rewards"), (_wrong_contract, "max_age_s 0.0"), (_wrong_width, "feature 'scan' gives")],
 )
 def test_a_task_that_cannot_become_a_bundle_is_refused_before_anything_is_written(
     tmp_path, monkeypatch, factory, words

@@ -11,8 +11,8 @@ import torch
 from torch import Tensor
 
 from bedplate.core.check import Finding, run_checks
+from bedplate.envs.probe import probe_task
 from bedplate.envs.vec_env import Episode, TaskVecEnv
-from bedplate.tasks.contract import contract_of
 from bedplate.tasks.lint import CHECKS, AtBounds, Play
 from bedplate.tasks.spec import Memory, Signals, Task
 
@@ -35,7 +35,7 @@ def lint_task(task: Task, worlds: int = 24, seed: int = 0, solution: Solution | 
     Raises:
         BedplateError: the task cannot become a bundle, or a feature or reward is not finite in play; names the part.
     """
-    contract_of(task)
+    probe_task(task)
     return run_checks(CHECKS, collect(task, worlds, seed, solution))
 
 

@@ -16,6 +16,7 @@ from stable_baselines3.common.utils import LinearSchedule
 
 from bedplate.core.errors import BedplateError
 from bedplate.core.files import storage_error
+from bedplate.envs.probe import probe_task
 from bedplate.envs.sb3 import SB3VecEnv
 from bedplate.envs.vec_env import TaskVecEnv
 from bedplate.learn.config import LearnConfig, RunConfig, save_config
@@ -28,7 +29,6 @@ from bedplate.runs.layout import CONFIG, MANIFEST, METRICS, TENSORBOARD, Run
 from bedplate.runs.manifest import write_manifest
 from bedplate.sim.memory import require_memory
 from bedplate.tasks import make_task
-from bedplate.tasks.contract import contract_of
 from bedplate.tasks.spec import Task
 
 ACTIVATIONS = {"tanh": torch.nn.Tanh, "relu": torch.nn.ReLU, "elu": torch.nn.ELU, "silu": torch.nn.SiLU}
@@ -76,8 +76,9 @@ def train(config: RunConfig, run: Run, stop: Stop, on_progress: Callable[[Progre
         raise _taken(run)
     task = make_task(config.task.name, config.task.params)
     # a policy for a task that cannot be exported, or whose parts don't fit together, would be learned for nothing
-    contract_of(task)
-    prove_widths(task)
+    probe_task(task)
+    if not task.rewards:
+        raise BedplateError(f"task {task.id!r} has no rewards", "at least one reward: there is nothing to learn")
     _require_memory(config, task)
     task_env = TaskVecEnv(
         task, config.env.num_envs, config.seed, "train", config.env.randomisation, config.env.num_threads
@@ -101,19 +102,6 @@ def train(config: RunConfig, run: Run, stop: Stop, on_progress: Callable[[Progre
         return _learn(config, run, model, env, stop, on_progress)
     finally:
         env.close()
-
-
-def prove_widths(task: Task) -> None:
-    """Build one world of `task` and compare the widths that its parts declare and give.
-
-    Raises:
-        BedplateError: names the part that is wrong.
-    """
-    probe = TaskVecEnv(task, 1, num_threads=1)
-    try:
-        probe.reset()
-    finally:
-        probe.close()
 
 
 def _require_memory(config: RunConfig, task: Task) -> None:
