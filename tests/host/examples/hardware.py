@@ -49,7 +49,9 @@ EXAMPLES = {
         {
             K: "NVRM: This PCI I/O region assigned to your NVIDIA device is invalid:\nNVRM: BAR1 is 0M @ 0x0 (PCI:0000:14:00.0)"
         },
-        {K: "pci 0000:14:00.0: BAR 1: assigned [mem 0x380000000000-0x380fffffffff 64bit pref]"},
+        {
+            K: "pci 0000:00:1c.0: BAR 13: no space for [io size 0x1000]\npci 0000:00:1c.0: BAR 15: failed to assign [mem size 0x00200000 64bit pref]"
+        },
     ),
     "HOST-VFIO": (
         {"lspci": "3b:00.0 3D controller: NVIDIA Corporation GA100\n\tKernel driver in use: vfio-pci", K: "x"},
@@ -78,7 +80,7 @@ EXAMPLES = {
     ),
     "HOST-SB-REJECTED": (
         "modprobe: ERROR: could not insert 'nvidia': Required key not available",
-        {K: "nvidia: module license 'NVIDIA' taints kernel."},
+        {K: "nvidia: module verification failed: signature and/or required key missing - tainting kernel"},
     ),
     "HOST-MOK-PENDING": ({"mok": "[key 1]\nSHA1 Fingerprint: aa"}, {"mok": "MokListNew is empty"}),
     "HOST-SB-UNSIGNED-BUILD": (

@@ -9,7 +9,7 @@ CHECKS = (
     symptom(
         "HOST-COMPILER",
         ("compiler or build tool missing, or of another version", "缺少编译器/构建工具，或版本不符"),
-        r"(?P<tool>gcc|g\+\+|cc|make|ld|perl|bison|flex): (?:command not found|No such file)[^\n]*|(?:sh|make)[^\n]*: (?P<tool2>gcc|g\+\+|cc|make): [^\n]*not found[^\n]*|Unable to find[^\n]*(?P<tool3>make|gcc|cc)[^\n]*PATH[^\n]*|unrecognized command[- ]line option[^\n]*|[Cc]ompiler version check failed[^\n]*|The (?:compiler|kernel)[^\n]*(?:was built|used to compile)[^\n]*(?:gcc|GCC)[^\n]*|Cannot generate (?:ORC metadata|__mcount_loc)[^\n]*|[Pp]lease install libelf-dev[^\n]*|CC version check[^\n]*(?:fail|mismatch)[^\n]*",
+        r"(?<![\w-])(?P<tool>gcc|g\+\+|cc|make|ld|perl|bison|flex): (?:command not found|No such file)[^\n]*|(?:sh|make)[^\n]*: (?P<tool2>gcc|g\+\+|cc|make): [^\n]*not found[^\n]*|Unable to find[^\n]*(?P<tool3>make|gcc|cc)[^\n]*PATH[^\n]*|unrecognized command[- ]line option[^\n]*|[Cc]ompiler version check failed[^\n]*|The (?:compiler|kernel)[^\n]*(?:was built|used to compile)[^\n]*(?:gcc|GCC)[^\n]*|Cannot generate (?:ORC metadata|__mcount_loc)[^\n]*|[Pp]lease install libelf-dev[^\n]*|CC version check[^\n]*(?:fail|mismatch)[^\n]*",
         (
             "the module cannot be built: a build tool is missing or its version is not the one that built the kernel ({tool}); the kernel needs gcc, g++, make and elfutils-libelf-devel",
             "无法构建模块：缺少构建工具或与编译内核的版本不同 ({tool})；需要 gcc、g++、make、elfutils-libelf-devel",
@@ -39,7 +39,6 @@ CHECKS = (
         group="build",
         blocks=GPU,
         only=frozenset({"log", "dkms-build", "installer", "app-error", "dnf"}),
-        unless=r"nvcc|Python\.h",
     ),
     symptom(
         "HOST-COMPILE",

@@ -89,7 +89,7 @@ CHECKS = (
     symptom(
         "HOST-FABRIC",
         ("CUDA waits for the NVLink fabric (error 802)", "CUDA 等待 NVLink fabric（错误 802）"),
-        r"(?:Error 802: )?system not yet initialized[^\n]*|CUDA_ERROR_SYSTEM_NOT_READY|cudaErrorSystemNotReady|fabric[^\n]*(?:not (?:running|initialized)|In Progress)[^\n]*|nvidia-fabricmanager\S*[^\n]*(?:Failed|inactive|dead|failed with result|failed because)[^\n]*",
+        r"(?:Error 802: )?system not yet initialized[^\n]*|CUDA_ERROR_SYSTEM_NOT_READY|cudaErrorSystemNotReady|fabric[^\n]*(?:not (?:running|initialized)|In Progress)[^\n]*|nvidia-fabricmanager\S*[^\n]*(?:Failed with result|failed because|Failed to start)[^\n]*",
         (
             "CUDA error 802, system not yet initialized: on NVSwitch machines fabric manager must run on the host and must have the driver's version",
             "CUDA 错误 802 (system not yet initialized)：NVSwitch 机器须在主机 (host) 上运行与驱动同版本的 fabric manager",

@@ -132,7 +132,7 @@ CHECKS = (
     symptom(
         "HOST-GSP",
         ("GPU system processor (GSP) failed", "GPU 系统处理器 (GSP) 故障"),
-        r"Xid \(PCI:(?P<bus>[0-9a-f:.]+)\): (?:119|120|122)\b.*|Timeout (?:after \S+ )?.*waiting for RPC response from GPU.*GSP.*|GSP (?:RPC timeout|firmware.*(?:failed|crash)|task .*exception)|RmInitAdapter.*GSP",
+        r"Xid \(PCI:(?P<bus>[0-9a-f:.]+)\): (?:119|120|122)\b.*|Timeout (?:after \S+ )?.*waiting for RPC response from GPU.*GSP.*|GSP (?:RPC timeout|firmware.*(?:failed|crash)|task .*exception)|RmInitAdapter.*GSP|_?kgsp\w+: [^\n]*(?:failed|Attempted to process RPC|timeout|error)[^\n]*",
         (
             "the GSP (GPU System Processor) firmware of GPU {bus} timed out or crashed (Xid 119/120)",
             "GPU {bus} 的 GSP 固件超时或崩溃 (Xid 119/120)",

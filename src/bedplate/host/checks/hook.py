@@ -80,7 +80,7 @@ CHECKS = (
     symptom(
         "HOST-HOOK-LEFT",
         ("old OCI hook beside CDI", "旧 OCI hook 与 CDI 并存"),
-        r"oci-nvidia-hook\.json|nvidia-container-(?:runtime-)?(?:hook|toolkit)[^\n]*(?:executable file not found|no such file or directory|exit status)[^\n]*|error running hook[^\n]*nvidia[^\n]*",
+        r"oci-nvidia-hook\.json|nvidia-container-(?:runtime-)?(?:hook|toolkit)[^\n]*(?:executable file not found|no such file or directory|exit status)[^\n]*|error (?:running|executing) hook[^\n]*nvidia[^\n]*",
         (
             "the old OCI hook (oci-nvidia-hook.json) is there or fails: beside CDI it injects the GPU twice",
             "旧 OCI hook (oci-nvidia-hook.json) 仍存在或失败：与 CDI 并存会重复注入 GPU",
@@ -94,7 +94,7 @@ CHECKS = (
             ),
             *_CDI,
         ),
-        hints=("oci-nvidia-hook", "nvidia-container-", "running hook"),
+        hints=("oci-nvidia-hook", "nvidia-container-", "running hook", "executing hook"),
         group="container",
         blocks=IMAGE,
         follows=("HOST-HOOK-DRIVER", "HOST-HOOK-REQUIREMENT", "HOST-DEVICES-HOOK"),

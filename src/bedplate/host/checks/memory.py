@@ -150,7 +150,7 @@ CHECKS = (
     symptom(
         "HOST-SHM",
         ("shared memory is too small", "共享内存过小"),
-        r"(?:insufficient shared memory|out of shared memory|DataLoader worker[^\n]*(?:Bus error|is killed by signal)|unable to (?:open|write|mmap|allocate) shared memory|unable to (?:open|mmap|write)[^\n]*</?torch_\d+|No space left on device[^\n]*(?:/dev/shm|shm)|/dev/shm[^\n]*(?:No space|only \d|has only|fall ?back|not enough|too small|Error while creating shared memory)|Error while creating shared memory segment|object store is using /tmp instead of /dev/shm|Unexpected bus error|Cannot allocate memory[^\n]*shm|shm_open[^\n]*failed)[^\n]*",
+        r"(?:insufficient shared memory|out of shared memory|DataLoader worker[^\n]*(?:Bus error|is killed by signal)|unable to (?:open|write|mmap|allocate) shared memory|unable to (?:open|mmap|write)[^\n]*</?torch_\d+|No space left on device[^\n]*(?:/dev/shm|shm)|/dev/shm[^\n]*(?:No space|only \d|has only|fall ?back|not enough|too small|Error while creating shared memory)|Error while creating shared memory segment|object store is using /tmp instead of /dev/shm|Unexpected bus error|NCCL WARN[^\n]*posix_fallocate|shm\.h:\d+ NCCL WARN|Cannot allocate memory[^\n]*shm|shm_open[^\n]*failed)[^\n]*",
         (
             "a process ran out of POSIX shared memory (/dev/shm): DataLoader workers give a bus error, NCCL cannot create its segment, Ray falls back to /tmp",
             "进程耗尽 POSIX 共享内存 (/dev/shm)：DataLoader 报 bus error，NCCL 无法创建段，Ray 退回 /tmp",
@@ -176,7 +176,7 @@ CHECKS = (
             ),
             do("journalctl -k -b | grep -i -B5 'killed process'", "which process, how large", "哪个进程、多大"),
         ),
-        hints=("out of memory", "oom", "killed process"),
+        hints=("out of memory", "oom-kill", "killed process", "outofmemoryerror"),
         group="kernel",
     ),
     symptom(
@@ -195,7 +195,6 @@ CHECKS = (
         hints=("no space", "errno 28", "quota exceeded", "没有空间"),
         group="build",
         follows=("HOST-SHM",),
-        unless=r"/dev/shm|shared memory",
     ),
     state("HOST-DISK", ("free disk space", "磁盘空间"), ("disks",), _disk, follows=("HOST-DISK-FULL",)),
     symptom(

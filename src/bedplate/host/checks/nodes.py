@@ -183,13 +183,13 @@ CHECKS = (
     symptom(
         "HOST-CUDA-UNKNOWN",
         ("CUDA unknown error", "CUDA unknown error"),
-        r"CUDA unknown error[^\n]*|CUDA_ERROR_UNKNOWN[^\n]*|cudaErrorUnknown|Error 999: unknown error",
+        r"CUDA unknown error[^\n]*|CUDA_ERROR_UNKNOWN[^\n]*|cudaErrorUnknown|Error 999: unknown error|/dev/nvidia-uvm[^\n]*(?:No such file|没有那个文件)[^\n]*",
         (
             "CUDA unknown error (999): /dev/nvidia-uvm missing or stale (nvidia_uvm), typical after suspend or when nothing loaded it",
             "CUDA unknown error (999)：/dev/nvidia-uvm 缺失或失效 (nvidia_uvm)，常见于休眠之后或从未加载",
         ),
         (do("ls -l /dev/nvidia-uvm; lsmod | grep nvidia_uvm", "both must be there", "两者都应存在"), *_UVM),
-        hints=("unknown error", "error_unknown", "errorunknown"),
+        hints=("unknown error", "error_unknown", "errorunknown", "/dev/nvidia-uvm"),
         group="app",
         follows=("HOST-UVM", "HOST-VISIBLE", "HOST-NVML-MISMATCH"),
     ),

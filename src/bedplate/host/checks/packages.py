@@ -119,7 +119,7 @@ CHECKS = (
     symptom(
         "HOST-DNF-NO-KMOD",
         ("no precompiled module for that kernel yet", "该内核尚无预编译模块"),
-        r"(?:no kernel module package (?P<kmod>kmod-nvidia-\S+)|filtering kernel (?P<k>\S+?), no precompiled modules available(?: for version (?P<version>\S+))?|Skipping kernel installation since no kernel module package)[^\n]*",
+        r"(?:no kernel module package (?P<kmod>kmod-nvidia-\S+)|filtering kernel (?P<k>\S+?), no precompiled modules available(?: for version (?P<version>\S+))?|Skipping kernel installation since no kernel module package|package kernel-\S+ is filtered out by exclude filtering)[^\n]*",
         (
             "NVIDIA has no precompiled kmod-nvidia for kernel {k} and this driver yet; its dnf plugin holds that kernel back ({kmod})",
             "NVIDIA 尚未为内核 {k} 与此驱动发布预编译 kmod-nvidia；dnf 插件因此阻止该内核 ({kmod})",
@@ -136,7 +136,7 @@ CHECKS = (
                 Safety.DISRUPTIVE,
             ),
         ),
-        hints=("kernel module package", "precompiled modules"),
+        hints=("kernel module package", "precompiled modules", "exclude filtering"),
         group="package",
     ),
     symptom(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from bedplate.host.checks.kinds import GPU, do, hand, reboot, symptom
+from bedplate.core.check import Status
+from bedplate.host.checks.kinds import GPU, NOTHING, do, hand, reboot, symptom
 
 CHECKS = (
     symptom(
         "HOST-BAR",
         ("no address space for the GPU (BAR)", "GPU 没有地址空间 (BAR)"),
-        r"BAR\d? is 0M @ 0x0.*|PCI I/O region assigned to your NVIDIA device is invalid.*|BAR ?\d+.*(?:no space for|can't assign|failed to assign).*|This PCI I/O region.*invalid.*|NVRM: BAR\d.*invalid.*",
+        r"BAR\d? is 0M @ 0x0.*|PCI I/O region assigned to your NVIDIA device is invalid.*|BAR ?\d+: (?:no space for|can't assign|failed to assign) \[mem size 0x0*[1-9a-f][0-9a-f]{7,} 64bit[^\n]*|This PCI I/O region.*invalid.*|NVRM: BAR\d.*invalid.*",
         (
             "the system gave the GPU no 64-bit MMIO space (BAR is 0 or not assigned), so the driver cannot map it; typical of passthrough into a virtual machine, or of a BIOS without Above 4G Decoding",
             "系统没有给 GPU 分配 64 位 MMIO 空间（BAR 为 0 或未分配），驱动无法映射；常见于虚拟机直通或 BIOS 未开 Above 4G Decoding",
@@ -70,5 +71,7 @@ CHECKS = (
             reboot(),
         ),
         hints=("fault",),
+        status=Status.WARN,
+        blocks=NOTHING,
     ),
 )

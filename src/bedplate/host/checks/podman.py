@@ -141,7 +141,7 @@ CHECKS = (
     symptom(
         "HOST-DEVICES-HOOK",
         ("the legacy hook may not write the device cgroup", "旧 hook 无权写设备 cgroup"),
-        r"nvidia-container-cli[^\n]*(?:devices\.allow|cgroup|bpf)[^\n]*(?:permission denied|not permitted|failed)[^\n]*|/sys/fs/cgroup/devices/\S*devices\.allow[^\n]*denied[^\n]*|bpf_prog_query\(BPF_CGROUP_DEVICE\) failed[^\n]*|failed to (?:add|get|create) device (?:rules|filters?)[^\n]*|load program: operation not permitted[^\n]*",
+        r"nvidia-container-cli[^\n]*(?:devices\.allow|cgroup|bpf)[^\n]*(?:permission denied|not permitted|failed|no cgroup)[^\n]*|/sys/fs/cgroup/devices/\S*devices\.allow[^\n]*denied[^\n]*|bpf_prog_query\(BPF_CGROUP_DEVICE\) failed[^\n]*|failed to (?:add|get|create) device (?:rules|filters?)[^\n]*|load program: operation not permitted[^\n]*",
         (
             "the legacy NVIDIA hook (nvidia-container-cli) tries to change the device cgroup (devices.allow), which a rootless user may not do",
             "旧版 NVIDIA hook (nvidia-container-cli) 试图修改设备 cgroup (devices.allow)，rootless 用户无权这样做",
@@ -185,7 +185,7 @@ CHECKS = (
     symptom(
         "HOST-RUNTIME",
         ("container runtime is broken", "容器运行时有问题"),
-        r"(?:no read access to (?P<runtime>\S+) binary file|(?:runc|crun): (?:symbol lookup error|error while loading shared|command not found|no such file)[^\n]*|default OCI runtime \"?(?P<r2>\w+)\"? not found|unknown (?:or invalid )?runtime (?:name|specified)?:? ?\"?(?P<r3>[\w-]+)|can't copy bootstrap data to pipe)[^\n]*",
+        r"(?:no read access to (?P<runtime>\S+) binary file|(?:runc|crun): (?:symbol lookup error|error while loading shared|command not found|no such file)[^\n]*|default OCI runtime \"?(?P<r2>\w+)\"? not found|unknown (?:or invalid )?runtime (?:name|specified)?:? ?\"?(?P<r3>[\w-]+)|can't copy bootstrap data to pipe|find runc path: [^\n]*|exec: \"(?P<r4>runc|crun)\": executable file not found)[^\n]*",
         (
             "the container runtime (runc or crun) cannot be run or read: {runtime}; it is not SELinux",
             "容器运行时（runc 或 crun）无法读取或运行：{runtime}；与 SELinux 无关",

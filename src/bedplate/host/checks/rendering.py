@@ -124,7 +124,7 @@ CHECKS = (
     symptom(
         "HOST-DISPLAY",
         ("windowed rendering without a display", "无显示器却用窗口渲染"),
-        r"(?:GLFWError[^\n]*|X11: (?:The DISPLAY environment variable is missing|Failed to open display)[^\n]*|(?:Failed|failed) to initialize GLFW[^\n]*|cannot connect to X server|an OpenGL platform library has not been loaded[^\n]*|gladLoadGL error|Could not create (?:window|GL context)|could not connect to display)[^\n]*",
+        r"(?:GLFWError[^\n]*|X11: (?:The DISPLAY environment variable is missing|Failed to open display)[^\n]*|(?:Failed|failed) to initialize GLFW[^\n]*|cannot connect to X server|an OpenGL platform library has not been loaded[^\n]*|gladLoadGL error|GLEW initialization error[^\n]*|NoSuchDisplayException[^\n]*|Could not create (?:window|GL context)|could not connect to display)[^\n]*",
         (
             "a window is asked for and there is no display: GLFW needs X11; a server renders off-screen with EGL or OSMesa",
             "请求窗口但没有显示：GLFW 需要 X11；服务器应以 EGL 或 OSMesa 离屏渲染",
@@ -138,7 +138,7 @@ CHECKS = (
             hand("render_mode='rgb_array' instead of 'human'", "用 render_mode='rgb_array' 代替 'human'"),
             *_SOFTWARE[:1],
         ),
-        hints=("glfw", "display", "x server", "opengl platform", "gladload", "could not create"),
+        hints=("glfw", "display", "x server", "opengl platform", "gladload", "glew", "could not create"),
         group="app",
         follows=("HOST-EGL",),
     ),

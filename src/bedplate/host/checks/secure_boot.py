@@ -32,14 +32,14 @@ CHECKS = (
     symptom(
         "HOST-SB-REJECTED",
         ("Secure Boot rejects the nvidia module", "Secure Boot 拒绝 nvidia 模块"),
-        r"Loading of (?:unsigned )?module (?:with unavailable key )?is rejected.*|Required key not available.*|Key was rejected by service.*|module verification failed.*required key missing.*"
-        r"|Lockdown: \S+: unsigned module loading is restricted.*|could not insert .?nvidia.*(?:Required key|Key was rejected|Operation not permitted).*|PKCS#7 signature not signed with a trusted key.*",
+        r"Loading of (?:unsigned )?module (?:with unavailable key )?is rejected.*|Required key not available.*|Key was rejected by service.*"
+        r"|Lockdown: \S+: unsigned module loading is restricted.*|could not insert .?nvidia.*(?:Required key|Key was rejected|Operation not permitted).*|not signed by a key that is trusted[^\n]*",
         (
             "Secure Boot is enabled and the signer of the nvidia module is not an enrolled key (MOK), so the kernel rejects it",
             "Secure Boot 已开启，而 nvidia 模块的签名者 (signer) 不在已注册密钥 (MOK) 中，内核拒绝加载",
         ),
         _ENROL,
-        hints=("rejected", "required key", "lockdown", "pkcs#7", "could not insert"),
+        hints=("rejected", "required key", "lockdown", "not signed by", "could not insert"),
         blocks=GPU,
         unless=r"^SecureBoot disabled",
     ),
