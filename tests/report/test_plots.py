@@ -6,6 +6,7 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 
+from bedplate.report.figures import heading, quantity
 from bedplate.report.markup import Html, facts, table, tag
 from bedplate.report.plots import MAX_POINTS, Series, histogram, interval_bar, line_chart
 
@@ -72,3 +73,42 @@ def test_everything_that_was_not_built_here_is_escaped():
     assert "<i>" not in table(["<i>"], [["<i>"]])
     assert "<i>" not in facts([("<i>", "<i>")])
     assert tag("video", controls=True, loop=False, src=None) == "<video controls></video>"
+
+
+def test_a_long_line_is_drawn_with_its_running_mean():
+    values = [float(k % 2) for k in range(200)]
+    raw, mean = _points(_parse(line_chart("t", [Series("a", list(range(200)), values)])))
+    spread = [max(y) - min(y) for y in ([y for _, y in line[20:-20]] for line in (raw, mean))]
+    assert spread[1] < 0.2 * spread[0]
+    assert len(raw) == len(mean) == 200
+
+
+def test_a_short_line_is_drawn_as_it_is():
+    assert len(_points(_parse(line_chart("t", [Series("a", [0, 1, 2], [0.0, 1.0, 0.0])])))) == 1
+
+
+def test_a_spike_does_not_flatten_the_rest():
+    values = [1000.0] + [1.0 + 0.01 * k for k in range(99)]
+    line = _points(_parse(line_chart("t", [Series("a", list(range(100)), values)])))[0]
+    heights = [y for _, y in line[1:]]
+    assert max(heights) - min(heights) > 100
+    assert all(0 <= y <= 190 for _, y in line)
+
+
+def test_where_a_line_ends_is_inside_the_chart_however_rare():
+    values = [1.0 + 0.01 * k for k in range(99)] + [50.0]
+    root = _parse(line_chart("t", [Series("a", list(range(100)), values)]))
+    labels = [float(text.text) for text in root.iter("text") if text.text and text.text.replace(".", "").isdigit()]
+    assert max(labels) >= 40
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [("velocity_rad_s", "velocity 3 rad/s"), ("every_s", "every 3 s"), ("mass_factor", "mass factor 3")],
+)
+def test_a_unit_stands_behind_its_number(name, words):
+    assert quantity(name, "3").replace("\u00a0", " ") == words
+
+
+def test_a_heading_has_its_unit_in_brackets():
+    assert heading("distance_m") == "distance (m)" and heading("path_efficiency") == "path efficiency"

@@ -123,6 +123,7 @@ def show_result(result: Evaluation, path: Path) -> None:
 def outcome_cells(outcome: Outcome) -> dict[str, str]:
     """Row name -> text, for one column of the table."""
     from bedplate.evaluate.statistics import percent
+    from bedplate.report.figures import heading
 
     cells = {"success (95 % interval)": str(outcome.success), "collisions": str(outcome.collisions)}
     cells["time-outs"] = str(outcome.time_outs)
@@ -131,9 +132,11 @@ def outcome_cells(outcome: Outcome) -> dict[str, str]:
             note = ", a collision" if reason in outcome.collision_reasons else ""
             cells[f"{reason.replace('_', ' ')}{note}"] = str(rate)
     for name, quartiles in outcome.metrics_of_successes.items():
-        cells[f"{name.replace('_', ' ')}, successes"] = str(quartiles) if quartiles else "-"
+        cells[f"{heading(name)}, successes"] = str(quartiles) if quartiles else "-"
     cells["episode length (s)"] = str(outcome.length_s) if outcome.length_s else "-"
     if outcome.guard is not None:
-        cells["commands the guard changed"] = percent(outcome.guard.clamp_rate)
+        rules = outcome.guard.by_rule
+        most = f", most by {max(rules, key=lambda rule: rules[rule])}" if rules else ""
+        cells["commands the guard changed"] = percent(outcome.guard.clamp_rate) + most
         cells["guard faults"] = str(outcome.guard.faults)
     return cells

@@ -72,10 +72,36 @@ def microseconds(value: float | None) -> str:
 
 
 def duration(seconds: float | None) -> str:
-    """A time span."""
-    return NOT_MEASURED if seconds is None else clock.duration(seconds)
+    """A time span, such as "2 min 31 s"."""
+    return NOT_MEASURED if seconds is None else clock.duration(seconds).replace(" ", NO_BREAK)
 
 
 def size(num_bytes: int) -> str:
     """A file size."""
     return f"{num_bytes / 1e6:.1f} MB" if num_bytes >= 1e6 else f"{num_bytes / 1e3:.0f} kB"
+
+
+UNITS = {
+    "_rad_s": "rad/s", "_m_s": "m/s", "_rad": "rad", "_deg": "deg", "_hz": "Hz", "_kg": "kg", "_nm": "N m", "_n": "N",
+    "_m": "m", "_s": "s",
+}  # fmt: skip
+"""Ending of a name -> the unit it stands for; longer endings first."""
+
+
+def quantity(name: str, value: str) -> str:
+    """A named value in words, its unit behind it: "velocity_rad_s", "0.02" gives "velocity 0.02 rad/s"."""
+    words, unit = _split_unit(name)
+    return f"{words} {value}{NO_BREAK}{unit}" if unit else f"{words} {value}"
+
+
+def heading(name: str) -> str:
+    """A name in words, its unit in brackets: "distance_m" gives "distance (m)"."""
+    words, unit = _split_unit(name)
+    return f"{words} ({unit})" if unit else words
+
+
+def _split_unit(name: str) -> tuple[str, str]:
+    for ending, unit in UNITS.items():
+        if name.endswith(ending):
+            return name.removesuffix(ending).replace("_", " "), unit
+    return name.replace("_", " "), ""

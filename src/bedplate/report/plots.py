@@ -15,6 +15,15 @@ WIDTH, HEIGHT = 360, 190
 LEFT, RIGHT, TOP, BOTTOM = 46, 10, 8, 24
 MAX_POINTS = 400
 
+SMOOTHED_FROM = 40
+"""Points from which on a line is drawn as its running mean, over the points themselves in a pale colour."""
+
+MEAN_PART = 0.05
+"""Part of a line's points that the running mean spans."""
+
+OUTLIER_PART = 0.02
+"""Part of the values at either end that may leave the chart, so that a spike does not flatten the rest."""
+
 
 @dataclass(frozen=True)
 class Series:
@@ -41,22 +50,23 @@ def line_chart(
         y_range: fixed vertical range, such as (0, 1) for rates; the data's own when None.
         unit: "%" shows rates as percentages.
     """
-    values = [value for line in series for value in line.y]
     steps = [step for line in series for step in line.x]
     x_axis = _Axis(0.0, max(steps), LEFT, WIDTH - RIGHT)
-    low, high = y_range or (min(values), max(values))
+    windows = [_window(line.y) for line in series]
+    low, high = y_range or (min(low for low, _ in windows), max(high for _, high in windows))
     y_axis = _Axis(*(_widen(low, high) if y_range is None else (low, high)), HEIGHT - BOTTOM, TOP)
 
     marks: list[Html] = _grid(x_axis, y_axis, unit)
     for index, line in enumerate(series):
         x, y = _thin(line.x), _thin(line.y)
-        points = " ".join(f"{x_axis.at(a):.1f},{y_axis.at(b):.1f}" for a, b in zip(x, y, strict=True))
         colour = COLOURS[index % len(COLOURS)]
         if len(x) == 1:
             marks.append(tag("circle", cx=f"{x_axis.at(x[0]):.1f}", cy=f"{y_axis.at(y[0]):.1f}", r=3, fill=colour))
-        marks.append(
-            tag("polyline", points=points, fill="none", stroke=colour, stroke_width=1.8, stroke_linejoin="round")
-        )
+        smoothed = len(line.y) >= SMOOTHED_FROM
+        if smoothed:
+            marks.append(_polyline(x_axis, y_axis, x, y, colour, stroke_width=1, opacity=0.3))
+        mean = _thin(_running_mean(line.y)) if smoothed else y
+        marks.append(_polyline(x_axis, y_axis, x, mean, colour, stroke_width=1.8))
     return _figure(title, marks, _legend(series, unit))
 
 
@@ -138,6 +148,31 @@ class _Axis:
         step = next(factor * size for factor in (1, 2, 2.5, 5, 10) if factor * size >= raw * 0.99)
         first = math.ceil(self.low / step - 1e-9)
         return [k * step for k in range(first, math.floor(self.high / step + 1e-9) + 1)]
+
+
+def _polyline(
+    x_axis: _Axis, y_axis: _Axis, x: Sequence[float], y: Sequence[float], colour: str, **style: float
+) -> Html:
+    points = " ".join(f"{x_axis.at(a):.1f},{y_axis.at(b):.1f}" for a, b in zip(x, y, strict=True))
+    return tag("polyline", points=points, fill="none", stroke=colour, stroke_linejoin="round", **style)
+
+
+def _window(values: Sequence[float]) -> tuple[float, float]:
+    """The vertical range of a line: all of its values, but the outliers of a long line; its end is always inside."""
+    if len(values) < SMOOTHED_FROM:
+        return min(values), max(values)
+    ordered, cut = sorted(values), int(OUTLIER_PART * len(values))
+    return min(ordered[cut], values[-1]), max(ordered[-1 - cut], values[-1])
+
+
+def _running_mean(values: Sequence[float]) -> list[float]:
+    """The mean over the points around each point; the span shrinks towards the ends."""
+    half, means = max(1, round(MEAN_PART * len(values) / 2)), []
+    for index in range(len(values)):
+        reach = min(half, index, len(values) - 1 - index)
+        part = values[index - reach : index + reach + 1]
+        means.append(sum(part) / len(part))
+    return means
 
 
 def _grid(x_axis: _Axis, y_axis: _Axis, unit: str) -> list[Html]:

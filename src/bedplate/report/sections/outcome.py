@@ -6,10 +6,11 @@ import base64
 import inspect
 
 from bedplate.core.errors import BedplateError
-from bedplate.report.figures import interval, percent, quartiles, short, size
-from bedplate.report.markup import Html, facts, join, not_measured, table, tag
+from bedplate.report.figures import heading, interval, percent, quartiles, short, size
+from bedplate.report.markup import Html, join, not_measured, table, tag
 from bedplate.report.plots import interval_bar
 from bedplate.report.reader import Facts, Material
+from bedplate.report.sections.worlds import worlds
 
 MAX_EMBEDDED_BYTES = 24_000_000
 """A picture or video above this size stays a file of its own."""
@@ -32,8 +33,7 @@ def outcome(material: Material) -> Html:
             tag("p", _lead(evaluation), class_="lead"),
             _banner(material),
             table(["", *(title for title, _ in columns)], _rows(columns)),
-            tag("h3", "The worlds"),
-            _worlds(material),
+            worlds(material),
             tag("h3", "Trajectories"),
             _trajectories(material),
             tag("h3", "Video"),
@@ -52,7 +52,7 @@ def _lead(evaluation: Facts) -> str:
     text += "with deterministic actions and the guard in the loop; the guarded figure counts. Intervals are Wilson's, "
     text += "95 %; other figures are medians with quartiles."
     if clamp is not None:
-        text += f" The guard changed {percent(clamp)} of all commands."
+        text += f" The guard changed {percent(clamp)} of all commands{_most(evaluation.at('guard'))}."
     return text
 
 
@@ -109,7 +109,8 @@ def _rows(columns: list[tuple[str, Facts]]) -> list[list[Html | str]]:
             )
     for name in dict.fromkeys(name for _, column in columns for name, _ in column.items("metrics_of_successes")):
         cells_ = [quartiles(column.at("metrics_of_successes", name)) for _, column in columns]
-        rows.append([f"{name.replace('_', ' ').capitalize()}, successes", *cells_])
+        title = heading(name)
+        rows.append([f"{title[:1].upper()}{title[1:]}, successes", *cells_])
     rows.append(["Episode length (s)", *(quartiles(column.at("length_s")) for _, column in columns)])
     rows.append(["Return", *(quartiles(column.at("return")) for _, column in columns)])
     rows.append(["Commands the guard changed", *(_clamp(column.at("guard")) for _, column in columns)])
@@ -128,8 +129,21 @@ def _rate(rate: Facts) -> Html | str:
 def _clamp(guard: Facts) -> str:
     if not guard:
         return "no guard"
-    shares = [f"{name.replace('_', ' ')} {percent(share.number())}" for name, share in guard.items("by_rule")]
+    shares = [f"{name.replace('_', ' ')} {percent(share)}" for name, share in _shares(guard)]
     return percent(guard.number("clamp_rate")) + (f" (rules: {', '.join(shares)})" if shares else "")
+
+
+def _shares(guard: Facts) -> list[tuple[str, float]]:
+    """Rule and share of the commands it acted on, the most active first."""
+    shares = [(name, share.number() or 0.0) for name, share in guard.items("by_rule")]
+    return sorted(shares, key=lambda pair: -pair[1])
+
+
+def _most(guard: Facts) -> str:
+    shares = _shares(guard)
+    if not shares:
+        return ""
+    return f", {'most of them' if len(shares) > 1 else 'all of them'} by its {shares[0][0].replace('_', ' ')} rule"
 
 
 def _faults(guard: Facts) -> str:
@@ -137,27 +151,6 @@ def _faults(guard: Facts) -> str:
         return "no guard"
     causes = [f"{name.replace('_', ' ')} {short(count.number())}" for name, count in guard.items("faults_by_rule")]
     return short(guard.number("faults")) + (f" ({', '.join(causes)})" if causes else "")
-
-
-def _worlds(material: Material) -> Html:
-    evaluation = material.evaluation
-    rows: list[tuple[str, Html | str]] = [
-        (name.replace("_", " ").capitalize(), value.text() or str(value.value))
-        for name, value in evaluation.items("difficulty")
-    ]
-    randomised = {"True": "on", "False": "off"}.get(evaluation.text("randomisation"), "not recorded")
-    rows.append(("Randomisation", randomised))
-    worlds = evaluation.at("worlds")
-    rows.append(
-        ("World seed", f"{worlds.text('seed')}, split {worlds.text('split')}, version {worlds.text('version')}")
-    )
-    for event, ranges in evaluation.items("randomisation_ranges"):
-        drawn = "; ".join(f"{name.replace('_', ' ')} {value.text()}" for name, value in ranges.items())
-        rows.append((f"Drawn by {event.replace('_', ' ')}", drawn))
-    limit = evaluation.number("episode_length_s")
-    if limit is not None:
-        rows.append(("Time-out", f"{limit:g} s"))
-    return facts(rows)
 
 
 def _trajectories(material: Material) -> Html:
