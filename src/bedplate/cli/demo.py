@@ -213,7 +213,7 @@ def judge(verification: Verification, path: Path) -> None:
 def closing_rows(result: DemoResult) -> list[tuple[str, Any]]:
     """The closing table: what was measured, in the order of the stages."""
     guarded, served = result.evaluation.guarded, result.served
-    trips = sum(served["interventions"].values())
+    interventions = sum(served["interventions"].values())
     clamp = guarded.guard.clamp_rate if guarded.guard is not None else float("nan")
     baseline = result.evaluation.baseline
     rows: list[tuple[str, Any]] = [
@@ -229,7 +229,7 @@ def closing_rows(result: DemoResult) -> list[tuple[str, Any]]:
         ("loop rate", f"{served['rate_hz']:.2f} Hz of {1.0 / served['control_dt_s']:g} Hz"),
         ("deadline misses", f"{served['deadline_misses']} of {served['driven_ticks']}"),
         ("guard in the evaluation", f"changed {clamp:.1%} of the commands"),
-        ("guard on the robot", f"{trips} interventions, {_faults(served)}"),
+        ("guard on the robot", f"{interventions} interventions, {_faults(served)}"),
         ("time of the whole demo", f"{duration(result.seconds)}"),
     ]
     return rows
