@@ -111,14 +111,20 @@ def tracked_point(model: mujoco.MjModel, name: str) -> tuple[str, int]:
 
     Args:
         model: of the task.
-        name: of a body or a site; empty means the first body that can move.
+        name: of a body or a site; empty means the first body that can move. Where that one can only turn, as on a
+            robot that is bolted down, it is the centre of mass of the last body, for what turns in place has no path.
 
     Raises:
         BedplateError: the model has neither a body nor a site of that name.
     """
     if not name:
         movable = [i for i in range(1, model.nbody) if model.body_weldid[i] != 0 and model.body_mocapid[i] < 0]
-        return "xpos", movable[0] if movable else model.nbody - 1
+        if not movable:
+            return "xpos", model.nbody - 1
+        joint = model.body_jntadr[movable[0]]
+        turning = (mujoco.mjtJoint.mjJNT_HINGE.value, mujoco.mjtJoint.mjJNT_BALL.value)
+        turns = joint >= 0 and model.jnt_type[joint] in turning
+        return ("xipos", movable[-1]) if turns and model.body_jntnum[movable[0]] == 1 else ("xpos", movable[0])
     for field_name, kind in (("site_xpos", mujoco.mjtObj.mjOBJ_SITE), ("xpos", mujoco.mjtObj.mjOBJ_BODY)):
         index = mujoco.mj_name2id(model, kind.value, name)
         if index >= 0:

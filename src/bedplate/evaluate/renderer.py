@@ -129,6 +129,10 @@ def _camera(model: mujoco.MjModel, records: list[Any]) -> tuple[mujoco.MjvCamera
             pose(other, data, record["qpos"][step], record["mocap"][step] if other.nmocap else None)
             moving = (other.body_weldid != 0) & (other.body_mocapid[other.body_rootid] < 0)
             points.append(data.xpos[moving])
+            # what turns in place moves its shape alone
+            shown = moving[other.geom_bodyid] & (other.geom_rgba[:, 3] > 0.0)
+            reach = other.geom_rbound[shown, None]
+            points += [data.geom_xpos[shown] - reach, data.geom_xpos[shown] + reach]
         if record["goal"].size:
             goal = record["goal"]
             points.append(np.append(goal, 0.0)[None, :3] if goal.size == 2 else goal[None])

@@ -65,7 +65,8 @@ class Task:
         world_version: version of the world generator; change it when the distribution of worlds changes.
         metrics: name -> (State -> (num_envs,)), read when an episode ends, such as path efficiency.
         baseline: a classical controller to compare with: measured signals -> physical command (num_envs, act_dim).
-        tracked: body or site whose path is plotted and followed; empty means the first body that can move.
+        tracked: body or site whose path is plotted and followed; empty means the first body that can move,
+            or the last one of a robot that is bolted down.
         description: one line for tables and reports.
         difficulty: facts about the worlds that belong to any result, such as {"obstacles": "12 to 20"}.
     """
