@@ -99,6 +99,10 @@ EDITS = {
         lambda text: text.replace('"control_dt_s": 0.01', '"control_dt_s": 0.02'),
         r"control_dt_s is 0\.02",
     ),
+    "another kind": (
+        lambda text: text.replace('"action_kind": "', '"action_kind": "un'),
+        r"contract\.action_kind is un",
+    ),
     "another unit": (lambda text: text.replace('"unit": "rad"', '"unit": "deg"'), r"signals\[0\]\.unit is 'deg'"),
     "another limit": (lambda text: text.replace('"high": 1.0', '"high": 9.0'), r"channels\[0\]\.high is 9\.0"),
     "another rate": (lambda text: text.replace('"rate_per_s": 5.0', '"rate_per_s": 50.0'), "rate_per_s"),

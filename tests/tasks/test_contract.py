@@ -6,7 +6,7 @@ import math
 import pytest
 
 from bedplate.bundle.contract import GuardSettings
-from bedplate.core.errors import BedplateError
+from bedplate.core.errors import BedplateError, UnknownName
 from bedplate.runtime.guard import ReferenceGuard
 from bedplate.tasks import TASKS
 from bedplate.tasks.contract import contract_of
@@ -44,3 +44,11 @@ def test_a_signal_that_no_guard_could_judge_is_refused(field: str, value: float)
     bad = dataclasses.replace(task.signals[0], **{field: value})
     with pytest.raises(BedplateError, match=task.signals[0].name):
         contract_of(dataclasses.replace(task, signals=(bad, *task.signals[1:])))
+
+
+def test_a_kind_of_action_that_no_guard_knows_is_refused_with_the_nearest() -> None:
+    task = nav_lidar()
+    mistyped = dataclasses.replace(task, action=dataclasses.replace(task.action, kind="postion"))  # type: ignore[arg-type]
+    with pytest.raises(UnknownName, match="'postion'") as error:
+        contract_of(mistyped)
+    assert error.value.nearest == "position"

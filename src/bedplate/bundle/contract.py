@@ -11,7 +11,7 @@ from typing import Any, Final, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from bedplate.core.files import canonical_json, sha256_text
-from bedplate.core.limits import Limits
+from bedplate.core.limits import ActionKind, Limits
 
 SCHEMA: Final = 1
 
@@ -100,7 +100,7 @@ class Contract(_Frozen):
     control_dt_s: float
     signals: tuple[SignalContract, ...]
     memory: tuple[MemoryContract, ...]
-    action_kind: str
+    action_kind: ActionKind
     limits: Limits
 
     @property

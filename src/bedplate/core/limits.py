@@ -13,6 +13,9 @@ from bedplate.core.errors import BedplateError
 
 SafeMode = Literal["hold", "ramp", "constant"]
 
+ActionKind = Literal["velocity", "position", "delta_position", "twist", "thrust_and_body_rate", "effort"]
+"""What a command is; the guard bounds each kind in its own way, so that a kind it does not know is refused."""
+
 
 @dataclass(frozen=True)
 class PositionLimit:

@@ -6,9 +6,11 @@ The robot side and the exporter both call this, so that a bundle fits a robot ex
 from __future__ import annotations
 
 import math
+from typing import get_args
 
 from bedplate.bundle.contract import Contract, MemoryContract, SignalContract
-from bedplate.core.errors import BedplateError
+from bedplate.core.errors import BedplateError, UnknownName
+from bedplate.core.limits import ActionKind
 from bedplate.tasks.spec import Signal, Task
 
 
@@ -16,9 +18,13 @@ def contract_of(task: Task) -> Contract:
     """The contract that `task` implies.
 
     Raises:
+        UnknownName: the action is of a kind that the guard does not know.
         BedplateError: the task is not consistent, or a signal's bounds or max age are not usable by a guard.
     """
     task.validate()
+    # a mistyped "position" would be guarded like an effort
+    if task.action.kind not in get_args(ActionKind):
+        raise UnknownName(f"kind of action in task {task.id!r}:", task.action.kind, get_args(ActionKind))
     return Contract(
         task=task.id,
         control_dt_s=task.control_dt_s,

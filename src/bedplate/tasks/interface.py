@@ -9,7 +9,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from bedplate.core.limits import Limits
+from bedplate.core.limits import ActionKind, Limits
 from bedplate.tasks.state import State
 
 Signals = Mapping[str, Tensor]
@@ -105,7 +105,7 @@ class Action:
 
     Attributes:
         channels: one name per command channel, in command order; equal to the limits' channels.
-        kind: "velocity", "position", "delta_position", "twist", "thrust_and_body_rate" or "effort".
+        kind: what a command is, see `ActionKind`.
         unit: unit per channel.
         low, high: physical value at policy output -1 and +1, per channel.
         relative_to: "" for absolute commands, "measured" or "commanded" for deltas.
@@ -116,7 +116,7 @@ class Action:
     """
 
     channels: tuple[str, ...]
-    kind: str
+    kind: ActionKind
     unit: tuple[str, ...]
     low: tuple[float, ...]
     high: tuple[float, ...]
