@@ -191,6 +191,32 @@ BEDPLATE_API const uint64_t *bedplate_guard_counts(const bedplate_guard *guard);
 /* Not 0 when the policy has had authority since the last restart. */
 BEDPLATE_API int32_t bedplate_guard_started(const bedplate_guard *guard);
 
+/* --- the policy: signals in, command out ----------------------------------------------------------------------- */
+
+typedef struct bedplate_policy bedplate_policy;
+
+/* BEDPLATE_BAD_FORMAT when the file holds no policy, or one that would leave its own arrays. */
+BEDPLATE_API bedplate_status bedplate_policy_create(const bedplate_bundle *bundle, bedplate_policy **policy,
+                                                    bedplate_error *error);
+BEDPLATE_API void bedplate_policy_free(bedplate_policy *policy);
+
+/* A new episode: the policy forgets. */
+BEDPLATE_API void bedplate_policy_reset(bedplate_policy *policy);
+
+/* The command for one state.
+ *
+ * values   bedplate_num_values numbers: all signals in contract order, in their units. Never give it a state that the
+ *          guard would refuse: it would get into the policy's memory.
+ * sent     what the robot was really sent last, after the guard; NULL when nothing was
+ * command  receives bedplate_num_channels numbers. They may be NaN: judging them is the guard's business.
+ */
+BEDPLATE_API void bedplate_policy_act(bedplate_policy *policy, const double *values, const double *sent,
+                                      double *command);
+
+/* One evaluation as policy.onnx does it, for replaying golden samples: signals and memory terms in; command and next
+ * memory out; what the policy keeps between calls is left alone. */
+BEDPLATE_API void bedplate_policy_evaluate(bedplate_policy *policy, const float *inputs, float *outputs);
+
 #ifdef __cplusplus
 }
 #endif

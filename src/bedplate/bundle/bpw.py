@@ -104,6 +104,19 @@ def contract_hash_of(data: bytes) -> str:
     return found
 
 
+def section_of(data: bytes) -> bytes:
+    """The contract section of a policy.bpw whose header is whole.
+
+    Raises:
+        BedplateError: the content was changed.
+    """
+    fields = _HEADER.unpack_from(data)
+    content = data[HEADER_BYTES:]
+    if fields[5] != hashlib.sha256(content).digest() or fields[6] + fields[7] != len(content):
+        raise BedplateError("policy.bpw was changed: its SHA-256 does not fit", "", "export the bundle again")
+    return content[: fields[6]]
+
+
 def _text(value: str) -> bytes:
     data = value.encode()
     if b"\0" in data:

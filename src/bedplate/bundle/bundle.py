@@ -15,6 +15,7 @@ from bedplate.bundle.checks.folder import read_files, size_limit_bytes
 from bedplate.bundle.checks.golden import read_golden
 from bedplate.bundle.checks.graph import check_graph
 from bedplate.bundle.checks.hashes import check_hashes
+from bedplate.bundle.checks.native import check_native
 from bedplate.bundle.contract import BundleInfo, Contract
 from bedplate.bundle.golden import Golden
 from bedplate.bundle.replace import replace_folder
@@ -24,6 +25,8 @@ from bedplate.core.files import storage_error
 BUNDLE_JSON = "bundle.json"
 POLICY_ONNX = "policy.onnx"
 GOLDEN = "golden.npz"
+POLICY_BPW = "policy.bpw"
+"""For the native core; absent where the policy holds an operation that the core does not have."""
 
 
 @dataclass(frozen=True)
@@ -160,4 +163,6 @@ def check_contents(folder: Path, contents: Mapping[str, bytes]) -> Bundle:
     check_contract(info, folder / BUNDLE_JSON)
     check_own_hash(info, folder / BUNDLE_JSON)
     check_graph(files[POLICY_ONNX], info.contract_hash, folder / POLICY_ONNX)
+    if POLICY_BPW in files:
+        check_native(files[POLICY_BPW], info, folder / POLICY_BPW)
     return Bundle(folder, info, files, golden)

@@ -36,6 +36,7 @@ def export(
                 "files": exported.info.files,
                 "samples": exported.samples,
                 "parity": exported.parity,
+                "native": exported.native,
                 "changes": result.changes,
                 "notes": result.notes,
             }
@@ -48,6 +49,7 @@ def export(
         ("control period", f"{contract.control_dt_s * 1e3:g} ms"),
         ("golden samples", str(exported.samples)),
         ("parity", f"{exported.parity.max_error:.2g} of half the channel's range"),
+        ("native core", exported.native or "policy.bpw"),
         ("contract", exported.info.contract_hash[:16]),
         ("bundle", exported.info.bundle_hash[:16]),
     ]

@@ -9,13 +9,16 @@ from typing import Any
 
 from stable_baselines3.common.base_class import BaseAlgorithm
 
-from bedplate.bundle.bundle import BUNDLE_JSON, GOLDEN, POLICY_ONNX, check_contents, seal, write_bundle
+from bedplate.bundle.bundle import BUNDLE_JSON, GOLDEN, POLICY_BPW, POLICY_ONNX, check_contents, seal, write_bundle
 from bedplate.bundle.checks.document import render_info
 from bedplate.bundle.contract import BundleInfo, FeatureContract, GuardSettings
 from bedplate.core.errors import GateFailed
 from bedplate.export.actor import Normalizes, PolicyGraph, deterministic_actor
 from bedplate.export.golden import Reference, make_golden
+from bedplate.export.native.lower import Unsupported, to_bpw
 from bedplate.export.onnx import to_onnx
+from bedplate.runtime.native.library import available
+from bedplate.runtime.native.replay import replay_native
 from bedplate.runtime.policy import open_session
 from bedplate.runtime.verification import PARITY_LIMIT, Parity, compare, replay
 from bedplate.tasks.contract import contract_of
@@ -31,12 +34,14 @@ class Exported:
         info: bundle.json.
         samples: number of golden samples.
         parity: of ONNX Runtime against the trained model on this machine.
+        native: why the bundle has no policy.bpw for the native core, in words; "" when it has.
     """
 
     folder: Path
     info: BundleInfo
     samples: int
     parity: Parity
+    native: str
 
 
 def export(
@@ -71,17 +76,23 @@ def export(
     graph = PolicyGraph(task, normalizer, deterministic_actor(model, task))
     golden = make_golden(Reference(task, model, normalizer), contract, seed)
     files = {POLICY_ONNX: to_onnx(graph, contract), GOLDEN: golden.to_bytes()}
+    settings = guard or GuardSettings()
     info = BundleInfo(
         contract=contract,
         contract_hash=contract.hash,
         features=_features(task),
-        guard=guard or GuardSettings(),
+        guard=settings,
         evaluation=None if evaluation is None else dict(evaluation),
         provenance=dict(provenance or {}),
     )
+    native = ""
+    try:
+        files[POLICY_BPW] = to_bpw(files[POLICY_ONNX], contract, settings)
+    except Unsupported as error:
+        native = error.found
     parity = _prove(folder, info, files)
     written = write_bundle(folder, info, files)
-    return Exported(Path(folder), written, golden.num_samples, parity)
+    return Exported(Path(folder), written, golden.num_samples, parity, native)
 
 
 def _features(task: Task) -> tuple[FeatureContract, ...]:
@@ -96,11 +107,18 @@ def _prove(folder: Path, info: BundleInfo, files: Mapping[str, bytes]) -> Parity
     # a bundle that would fail its own verification is not written
     bundle = check_contents(Path(folder), {BUNDLE_JSON: render_info(seal(info, files)), **files})
     parity = compare(replay(open_session(bundle), bundle), bundle)
+    _require(parity, "ONNX Runtime")
+    # the native core too, where this machine can compile it
+    if POLICY_BPW in files and not available():
+        _require(compare(replay_native(bundle), bundle), "the native core")
+    return parity
+
+
+def _require(parity: Parity, runtime: str) -> None:
     if not parity.max_error <= PARITY_LIMIT:
         raise GateFailed(
-            f"ONNX Runtime differs from the trained model by {parity.max_error:.3g} "
+            f"{runtime} differs from the trained model by {parity.max_error:.3g} "
             f"at {parity.output}[{parity.component}], golden sample {parity.sample}",
             f"at most {PARITY_LIMIT:g} of half the channel's range",
             "look for a feature with a jump or with a variance near zero; an earlier bundle is unchanged",
         )
-    return parity

@@ -79,6 +79,11 @@ _HANDLE, _ERROR = c_void_p, POINTER(Error)
 _FUNCTIONS: dict[str, tuple[object, tuple[object, ...]]] = {
     "bedplate_bundle_read": (c_int, (c_char_p, c_size_t, POINTER(_HANDLE), _ERROR)),
     "bedplate_bundle_close": (None, (_HANDLE,)),
+    "bedplate_policy_create": (c_int, (_HANDLE, POINTER(_HANDLE), _ERROR)),
+    "bedplate_policy_free": (None, (_HANDLE,)),
+    "bedplate_policy_reset": (None, (_HANDLE,)),
+    "bedplate_policy_act": (None, (_HANDLE, c_void_p, c_void_p, c_void_p)),
+    "bedplate_policy_evaluate": (None, (_HANDLE, c_void_p, c_void_p)),
     "bedplate_guard_create": (c_int, (_HANDLE, POINTER(_HANDLE), _ERROR)),
     "bedplate_guard_free": (None, (_HANDLE,)),
     "bedplate_guard_filter": (None, (_HANDLE, POINTER(Input), POINTER(Decided))),
