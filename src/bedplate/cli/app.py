@@ -56,7 +56,15 @@ def main(argv: Sequence[str] | None = None) -> None:
     # a site's own package is found in the folder the command is run from; last, so that it shadows nothing
     if os.getcwd() not in sys.path:
         sys.path.append(os.getcwd())
-    sys.exit(run(sys.argv[1:] if argv is None else argv))
+    try:
+        code = run(sys.argv[1:] if argv is None else argv)
+    except OSError as error:
+        if not _is_about_the_terminal(error):
+            raise
+        # what the interpreter still holds for the terminal goes nowhere
+        sys.stdout = sys.stderr = open(os.devnull, "w")  # noqa: SIM115
+        code = Interrupted.exit_code
+    sys.exit(code)
 
 
 def run(argv: Sequence[str]) -> int:
@@ -180,7 +188,14 @@ def _usage_error(error: TyperException, argv: Sequence[str]) -> BedplateError:
     return BedplateError(error.format_message().rstrip("."), next_step=_help_of(argv))
 
 
+def _is_about_the_terminal(error: Exception) -> bool:
+    """The terminal was closed while the command ran: there is nobody to tell anything."""
+    return isinstance(error, OSError) and error.errno == errno.EIO and error.filename is None
+
+
 def _unexpected(error: Exception, argv: Sequence[str], as_json: bool) -> int:
+    if _is_about_the_terminal(error):
+        raise error
     # a full disk is not our bug, wherever it shows
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EROFS):
         render.show_error(storage_error(Path(error.filename or "a file"), error), as_json=as_json)
