@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bedplate.cli import render
+from bedplate.core.errors import StorageError
 
 if TYPE_CHECKING:
     from bedplate.tasks.spec import Task
@@ -69,9 +70,16 @@ def robot(
         finally:
             listener.close()
             simulated.close()
+    # what happened is shown even where it cannot be written
+    not_written: StorageError | None = None
     if report is not None:
-        simulated.record.write(report)
+        try:
+            simulated.record.write(report)
+        except StorageError as error:
+            not_written = error
     _show(simulated.record.summary(), as_json)
+    if not_written is not None:
+        raise not_written
     stop.finish(f"report: {report}" if report is not None else "")
 
 
