@@ -89,10 +89,12 @@ def test_a_short_line_is_drawn_as_it_is():
 
 def test_a_spike_does_not_flatten_the_rest():
     values = [1000.0] + [1.0 + 0.01 * k for k in range(99)]
-    line = _points(_parse(line_chart("t", [Series("a", list(range(100)), values)])))[0]
+    line, mean = _points(_parse(line_chart("t", [Series("a", list(range(100)), values)])))
     heights = [y for _, y in line[1:]]
     assert max(heights) - min(heights) > 100
     assert all(0 <= y <= 190 for _, y in line)
+    # nor does it lift the mean of its neighbours to the top
+    assert min(y for _, y in mean[1:20]) > 60
 
 
 def test_where_a_line_ends_is_inside_the_chart_however_rare():

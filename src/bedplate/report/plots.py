@@ -65,7 +65,8 @@ def line_chart(
         smoothed = len(line.y) >= SMOOTHED_FROM
         if smoothed:
             marks.append(_polyline(x_axis, y_axis, x, y, colour, stroke_width=1, opacity=0.3))
-        mean = _thin(_running_mean(line.y)) if smoothed else y
+        # a spike that leaves the chart must not lift its neighbours' mean
+        mean = _thin(_running_mean([min(max(value, low), high) for value in line.y])) if smoothed else y
         marks.append(_polyline(x_axis, y_axis, x, mean, colour, stroke_width=1.8))
     return _figure(title, marks, _legend(series, unit))
 
