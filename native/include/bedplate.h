@@ -34,7 +34,8 @@ typedef enum bedplate_status {
     BEDPLATE_BAD_FORMAT = 2,  /* not a policy.bpw, damaged, or of another version */
     BEDPLATE_BAD_CONTRACT = 3, /* a bound or setting could not be enforced */
     BEDPLATE_NO_MEMORY = 4,
-    BEDPLATE_BAD_ARGUMENT = 5
+    BEDPLATE_BAD_ARGUMENT = 5,
+    BEDPLATE_BUSY = 6 /* another process has that place on the link */
 } bedplate_status;
 
 typedef struct bedplate_error {
@@ -216,6 +217,40 @@ BEDPLATE_API void bedplate_policy_act(bedplate_policy *policy, const double *val
 /* One evaluation as policy.onnx does it, for replaying golden samples: signals and memory terms in; command and next
  * memory out; what the policy keeps between calls is left alone. */
 BEDPLATE_API void bedplate_policy_evaluate(bedplate_policy *policy, const float *inputs, float *outputs);
+
+/* --- the link: shared memory between a controller and a policy process ------------------------------------------ */
+
+/* One controller writes states and reads actions; one policy process does the opposite. There is no lock to wait for:
+ * either side may be killed at any instruction, the other one sees its records grow old, and a successor continues.
+ * Whoever may write to the segment could also cut it short, which kills both with SIGBUS: it belongs to one user, mode
+ * 0600. */
+typedef struct bedplate_link bedplate_link;
+
+typedef struct bedplate_record {
+    uint64_t sequence; /* even, grows by 2 with every record, also over restarts */
+    double stamp_s;    /* CLOCK_MONOTONIC: when the state was measured, or the action written */
+    /* of an action: the state from which it was computed; its stamp is the action_stamp_s that the guard wants */
+    uint64_t state_sequence;
+    double state_stamp_s;
+} bedplate_record;
+
+/* name      of the segment, such as "/my_robot"; a controller makes it, or takes over one that was left behind
+ * BEDPLATE_BUSY when another process has that place, BEDPLATE_BAD_CONTRACT when the other side has another bundle. */
+BEDPLATE_API bedplate_status bedplate_link_open(const char *name, const bedplate_bundle *bundle,
+                                                int32_t is_controller, bedplate_link **link, bedplate_error *error);
+/* The segment stays, for a successor. */
+BEDPLATE_API void bedplate_link_close(bedplate_link *link);
+
+/* Controller: give the newest state; its sequence, or 0 on a policy's link. */
+BEDPLATE_API uint64_t bedplate_link_write_state(bedplate_link *link, double stamp_s, const double *values);
+/* The newest action, if there is a whole one: 1, else 0 and nothing is changed. Bounded: at most 8 tries. */
+BEDPLATE_API int32_t bedplate_link_read_action(bedplate_link *link, bedplate_record *record, double *command);
+
+/* Policy: the newest state, if there is a whole one: 1, else 0 and nothing is changed. */
+BEDPLATE_API int32_t bedplate_link_read_state(bedplate_link *link, bedplate_record *record, double *values);
+/* Answer to `state`; the action's sequence, or 0 on a controller's link. */
+BEDPLATE_API uint64_t bedplate_link_write_action(bedplate_link *link, double now_s, const bedplate_record *state,
+                                                 const double *command);
 
 #ifdef __cplusplus
 }
