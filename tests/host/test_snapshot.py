@@ -12,7 +12,7 @@ from bedplate.core.check import Status
 from bedplate.core.errors import BedplateError
 from bedplate.host.doctor import diagnose
 from bedplate.host.reduce import SMALL_BYTES, read_reduced
-from bedplate.host.snapshot import Snapshot, clean, read_folder, read_log
+from bedplate.host.snapshot import MAX_LINE, Snapshot, clean, read_folder, read_log
 from bedplate.host.sources import SOURCES
 
 XID = "NVRM: Xid (PCI:0000:2b:00): 79, GPU has fallen off the bus."
@@ -109,3 +109,13 @@ def test_no_text_crashes_a_check(texts: dict[str, str | bytes]) -> None:
 def test_near_misses_crash_nothing(text: str) -> None:
     snapshot = Snapshot(dict.fromkeys([source.name for source in SOURCES], text))
     assert [finding for finding in diagnose(snapshot) if finding.status is Status.CRASH] == []
+
+
+def test_a_long_line_of_a_small_text_is_cut() -> None:
+    text = clean(b"error: " * 30000 + b"\nnext")
+    assert max(map(len, text.split("\n"))) == MAX_LINE
+    assert text.endswith("\nnext")
+
+
+def test_thousands_of_empty_lines_become_one() -> None:
+    assert clean(b"a\n" + b" \n" * 50000 + b"b") == "a\n \nb"

@@ -19,6 +19,7 @@ from bedplate.host.sources import SOURCES, Source
 
 SUFFIXES = {".txt", ".log", ".out", ".err", ".yaml", ".yml", ""}
 MAX_FILES = 200
+MAX_LINE = 1500
 
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
@@ -44,7 +45,17 @@ def clean(raw: bytes) -> str:
     wide = raw[:2] in (b"\xff\xfe", b"\xfe\xff")
     text = raw.decode("utf-16", errors="replace") if wide else _decoded(raw)
     text = text.replace("\r\n", "\n").replace("\r", "\n")
-    return _CONTROL.sub("", _ESCAPES.sub("", text))
+    text = _CONTROL.sub("", _ESCAPES.sub("", text))
+    return "\n".join(_plain_lines(text))
+
+
+def _plain_lines(text: str) -> Iterator[str]:
+    """Lines without what would make a search take minutes: thousands of letters, or thousands of empty lines."""
+    empty = False
+    for line in text.split("\n"):
+        if line.strip() or not empty:
+            yield line[:MAX_LINE]
+        empty = not line.strip()
 
 
 def _decoded(raw: bytes) -> str:

@@ -37,7 +37,7 @@ def form(
     return symptom(
         code,
         title,
-        rf"^(?!\s*#)[^\n]*?(?:{wrong})[^\n]*",
+        rf"^(?![ \t]*#)[^\n]*?(?:{wrong})[^\n]*",
         why,
         (step,),
         hints=hints,

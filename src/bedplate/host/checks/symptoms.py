@@ -14,7 +14,7 @@ CHECKS = (
     symptom(
         "HOST-NO-DEVICES",
         ("the driver found no usable GPU", "驱动没有找到可用 GPU"),
-        r"^\s*No devices were found[^\n]*|No devices found\.?\s*$",
+        r"^[ \t]*No devices were found[^\n]*|No devices found\.?\s*$",
         (
             "No devices were found: the driver is loaded but initialised no GPU; the reason is only in the kernel log (dmesg, NVRM lines)",
             "No devices were found：驱动已加载但未初始化任何 GPU；原因只在内核日志（dmesg 的 NVRM 行）中",

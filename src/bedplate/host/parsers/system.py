@@ -45,7 +45,7 @@ def os_release(text: str) -> OsRelease | None:
 def podman_version(text: str) -> str | None:
     """The version in `podman --version`, `podman version` or `podman info`."""
     found = re.search(r"podman version (\d+\.\d+[.\d]*)", text, re.IGNORECASE) or re.search(
-        r"^\s*Version:\s*(\d+\.\d+[.\d]*)", text, re.MULTILINE
+        r"^[ \t]*Version:\s*(\d+\.\d+[.\d]*)", text, re.MULTILINE
     )
     return found[1] if found else None
 
@@ -86,7 +86,7 @@ def _bytes(text: str) -> int | None:
 
 def torch_version(text: str) -> str | None:
     """The torch of `pip list`, `pip freeze` or collect_env, with its local part such as "+cu126"."""
-    found = re.search(r"^\s*(?:PyTorch version:|torch(?:==|\s+))\s*(\d+\.\d+[\w.+]*)", text, re.MULTILINE)
+    found = re.search(r"^[ \t]*(?:PyTorch version:|torch(?:==|\s+))\s*(\d+\.\d+[\w.+]*)", text, re.MULTILINE)
     return found[1] if found else None
 
 
