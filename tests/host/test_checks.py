@@ -53,6 +53,7 @@ def test_it_fires_with_evidence_and_remedy_in_both_languages(code: str) -> None:
     assert finding.evidence and all(text for _, text in finding.evidence)
     assert finding.remedy
     # nothing is left unfilled, and every text has a Chinese form
+    assert not re.search(r"\{\w+\}", finding.summary), finding.summary
     for text in (finding.title, finding.summary, *(step.why for step in finding.remedy)):
         assert isinstance(text, Both), text
         assert re.search(r"[\u4e00-\u9fff]|^\W*[A-Z_]+\W*$", text.zh) or text == text.zh, text.zh

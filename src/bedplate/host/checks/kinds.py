@@ -126,7 +126,7 @@ def symptom(
         texts: Texts = facts["texts"]
         match, evidence = _search(texts, pattern, hints, only)
         if match is not None and not (unless and _anywhere(texts, unless)):
-            values = {**texts.values, **{k: v.strip() for k, v in match.groupdict().items() if v}}
+            values = _values(summary, texts.values, match)
             steps = filled_steps(remedy, values)
             return Finding(code, status, fill(summary, values), evidence, blocks, steps, heading)
         if not _was_read(texts, group):
@@ -159,6 +159,16 @@ def passed(code: str, en: str, zh: str) -> Finding:
 def known(value: Any, default: Any) -> Any:
     """A fact, or what stands for it where it is unknown; only for messages and for facts that merely refine."""
     return default if isinstance(value, Unknown) else value
+
+
+def _values(summary: str, known_values: Mapping[str, Any], match: re.Match[str]) -> dict[str, Any]:
+    """Values for the messages: facts, then groups; what only another branch of the pattern names comes from this one's."""
+    groups = {name: text.strip() for name, text in match.groupdict().items() if text}
+    values = {**known_values, **groups}
+    wanted = re.findall(r"\{(\w+)\}", summary)
+    spare = [text for name, text in groups.items() if name not in wanted]
+    missing = [name for name in dict.fromkeys(wanted) if name not in values]
+    return {**values, **dict.fromkeys(missing, "?"), **dict(zip(missing, spare, strict=False))}
 
 
 def _was_read(texts: Texts, group: str) -> bool:
