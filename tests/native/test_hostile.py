@@ -119,3 +119,11 @@ def test_the_standalone_example_drives_without_python(compiler, source, good, tm
     done = subprocess.run([str(program), str(tmp_path / "absent")], capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert "cannot open" in done.stderr
+
+
+def test_nothing_is_allocated_after_creation(compiler, source, good, tmp_path):
+    program, file = tmp_path / "allocations", tmp_path / "policy.bpw"
+    build(compiler, source, program, "tests/allocations.c", ["-std=c11", "-O2", "-Wall", "-Werror", "-D_GNU_SOURCE"])
+    file.write_bytes(good)
+    # 20 faults with their words among them
+    assert subprocess.run([str(program), str(file)], capture_output=True, text=True, check=True).stdout == "0\n"

@@ -61,6 +61,48 @@ def engine(
         )
 
 
+@bench.command()
+def native(
+    rounds: Annotated[int, typer.Option(min=1, help="Slices of 2000 calls per contestant, interleaved.")] = 7,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Latency of one call of a 17-256-256-6 tanh network: native core beside ONNX Runtime, both called from Python.
+
+    Raises:
+        GateFailed: the native core is not three times as fast, or its p99 is above 10 us.
+    """
+    _find_benchmarks()
+    from benchmarks.native.measure import OWED_P99_US, OWED_RATIO, measure
+
+    results, difference = measure(rounds)
+    ours, peer = results
+    ratio = peer.p50_us / ours.p50_us
+    if as_json:
+        render.show_json(
+            {
+                "schema": render.SCHEMA,
+                "unit": "microseconds",
+                "contestants": results,
+                "ratio": ratio,
+                "owed": {"ratio": OWED_RATIO, "p99_us": OWED_P99_US},
+                "largest_difference": difference,
+            }
+        )
+    else:
+        render.show_table(
+            f"17-256-256-6 tanh: median of {rounds} rounds; answers differ by at most {difference:.1e}",
+            ("contestant", "p50 us", "p99 us"),
+            [(row.name, f"{row.p50_us:.2f}", f"{row.p99_us:.2f}") for row in results],
+        )
+    # written so that NaN fails
+    if not (ratio >= OWED_RATIO and ours.p99_us <= OWED_P99_US):
+        raise GateFailed(
+            f"the native core is {ratio:.2f} x as fast as ONNX Runtime, its p99 is {ours.p99_us:.1f} us",
+            f"at least {OWED_RATIO:g} x, at most {OWED_P99_US:g} us",
+            "run again on a quiet machine: other load moves both figures",
+        )
+
+
 def _find_benchmarks() -> None:
     """Make the folder benchmarks/ importable; it belongs to the source, not to the installed package."""
     root = Path(bedplate.__file__).resolve().parents[2]
