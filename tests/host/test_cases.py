@@ -229,3 +229,10 @@ def test_a_stage_turns_what_blocks_others_into_a_warning() -> None:
     texts = {"podman": "podman version 4.0.2"}
     assert diagnose(Snapshot(texts), "image")[0].status is Status.FAIL
     assert diagnose(Snapshot(texts), "train")[0].status is Status.WARN
+
+
+def test_a_driver_below_the_toolkits_own_is_told_what_it_lacks() -> None:
+    texts = {"pip-list": "torch 2.9.0+cu128", "nvidia-smi": "Driver Version: 535.104.05"}
+    finding = next(f for f in diagnose(Snapshot(texts)) if f.code == "HOST-WHEEL-DRIVER")
+    assert finding.status is Status.INFO
+    assert "570.26" in finding.summary

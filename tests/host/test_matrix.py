@@ -35,6 +35,5 @@ def test_rows_that_are_not_verified_are_not_used() -> None:
 def test_answers() -> None:
     assert matrix.least_driver("13.0") == "580.65.06"
     assert matrix.matching_driver("12.8") == "570.26.00"
-    assert matrix.cuda_of_driver(570) == "12.8"
     assert matrix.DriverBranch(535, "LTS", "2026-06").ended
     assert not matrix.DriverBranch(999, "LTS", "2999-01").ended

@@ -96,9 +96,3 @@ def matching_driver(cuda: str) -> str | None:
     """The driver that came with a CUDA version: what PTX compilation of that version needs."""
     found = [row for row in rows("cuda_drivers") if str(row["cuda"]) == cuda]
     return str(found[0]["driver"]) if found else None
-
-
-def cuda_of_driver(number: int) -> str | None:
-    """The highest CUDA whose bundled driver is of this branch or an older one."""
-    fitting = [str(row["cuda"]) for row in rows("cuda_drivers") if version(str(row["driver"]))[0] <= number]
-    return max(fitting, key=version) if fitting else None

@@ -44,7 +44,7 @@ KEYS: tuple[bytes, ...] = (
     b"bar ",
 )
 """Lower-case words; a line of a long log is kept when it has one of them. Together they cover every check's hints
-that a kernel or system log can have (tests/host/test_reduce.py)."""
+that a kernel log can have (tests/host/test_checks.py)."""
 
 _DIGITS = b"0123456789"
 

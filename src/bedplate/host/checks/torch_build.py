@@ -8,7 +8,7 @@ from typing import Any
 from bedplate.core.check import Finding, Status
 from bedplate.host.checks.kinds import TRAIN, Texts, do, filled_steps, hand, known, passed, state, symptom
 from bedplate.host.language import Both
-from bedplate.host.matrix import least_driver
+from bedplate.host.matrix import least_driver, matching_driver
 from bedplate.host.versions import at_least
 
 _CUDA_BUILD = (
@@ -51,13 +51,28 @@ def _wheel_driver(facts: Mapping[str, Any]) -> Finding:
     code = "HOST-WHEEL-DRIVER"
     cuda, driver = facts["torch_cuda"], facts["driver"]
     least = least_driver(cuda) if cuda != "none" else None
+    matching = matching_driver(cuda) if cuda != "none" else None
+    if least is not None and matching is not None and at_least(driver, least) and not at_least(driver, matching):
+        said = Both(
+            f"driver {driver} runs CUDA {cuda} by minor-version compatibility; Triton and torch.compile need {matching}",
+            f"驱动 {driver} 通过次版本兼容运行 CUDA {cuda}；Triton 与 torch.compile 需要 {matching}",
+        )
+        proof = (("nvidia-smi", driver), ("pip-list", f"CUDA {cuda}"))
+        return Finding(code, Status.INFO, said, proof, frozenset(), filled_steps(_NEWER_DRIVER, {"stream": "580-open"}))
     if least is None or at_least(driver, least):
         return passed(code, f"driver {driver} runs CUDA {cuda}", f"驱动 {driver} 可运行 CUDA {cuda}")
     summary = Both(
         f"torch was built for CUDA {cuda}, which needs driver {least} or newer; the host has {driver}",
         f"torch 为 CUDA {cuda} 构建，需要驱动 {least} 或更新；主机为 {driver}",
     )
-    return Finding(code, Status.FAIL, summary, (("nvidia-smi", driver), ("pip-list", cuda)), TRAIN, _NEWER_DRIVER)
+    return Finding(
+        code,
+        Status.FAIL,
+        summary,
+        (("nvidia-smi", driver), ("pip-list", cuda)),
+        TRAIN,
+        filled_steps(_NEWER_DRIVER, {"stream": "580-open"}),
+    )
 
 
 def _too_old(facts: Mapping[str, Any]) -> Finding:
