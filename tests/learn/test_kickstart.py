@@ -17,6 +17,7 @@ from bedplate.learn.training import make_model
 from bedplate.tasks import make_task
 
 NUM_ENVS, N_STEPS = 16, 16
+OBS_DIM = make_task("nav_lidar", {}).obs_dim
 
 
 @pytest.fixture
@@ -108,7 +109,7 @@ def test_with_all_weight_the_policy_goes_to_the_teacher(model):
 def test_answers_beyond_the_capacity_replace_the_oldest(model):
     teacher = Imitation(model.env.env, steps=NUM_ENVS)
     for value in (1.0, 2.0, 3.0):
-        teacher.ask(torch.full((NUM_ENVS, 104), value))
+        teacher.ask(torch.full((NUM_ENVS, OBS_DIM), value))
     obs, _ = teacher.sample(500, lambda raw: raw)
     # room for two rounds of answers: the first one is gone
     assert set(obs[:, 0].tolist()) == {2.0, 3.0}

@@ -25,6 +25,8 @@ from bedplate.learn.training import Progress, make_model, train
 from bedplate.runs.layout import MANIFEST, METRICS, MODEL, NORMALIZER, VECNORMALIZE, Run
 from bedplate.tasks import make_task
 
+OBS_DIM = make_task("nav_lidar", {}).obs_dim
+
 
 @dataclass
 class _Stop:
@@ -75,7 +77,7 @@ def test_a_stop_keeps_what_was_learned(tmp_path):
     assert result.interrupted
     assert result.steps < 100_000
     assert json.loads((tmp_path / "run" / MANIFEST).read_text())["status"] == "interrupted"
-    assert load_trained(Run(tmp_path / "run")).predict(torch.zeros(1, 104)).shape == (1, 2)
+    assert load_trained(Run(tmp_path / "run")).predict(torch.zeros(1, OBS_DIM)).shape == (1, 2)
 
 
 def test_a_time_limit_ends_a_training(tmp_path):
@@ -126,7 +128,7 @@ def test_a_full_disk_in_mid_training_says_where_the_policy_is(tmp_path, monkeypa
     rescue = Run(next(tmp_path.glob("bedplate-run-*")))
     assert str(rescue.folder) in error.value.next_step
     # the rescue is a run like any other, and the run's own manifest tells its end
-    assert load_trained(rescue).predict(torch.zeros(1, 104)).shape == (1, 2)
+    assert load_trained(rescue).predict(torch.zeros(1, OBS_DIM)).shape == (1, 2)
     for run in (rescue, Run(tmp_path / "run")):
         assert json.loads(run.path(MANIFEST).read_text())["status"] == "failed"
 
@@ -280,7 +282,7 @@ def test_what_the_classical_controller_wants_is_learned():
     teacher, policy = model.imitation, model.policy
     wanted = env.env.task.action.to_action(env.env.task.baseline(env.env.signals), env.env.signals, env.env.memory)
     obs, kept = teacher.sample(512, lambda raw: raw)
-    assert obs.shape == (512, 104)
+    assert obs.shape == (512, OBS_DIM)
     assert wanted.shape[1:] == kept.shape[1:] == (2,)
     first, *_, last = [
         teacher.update(policy, model.rollout_buffer, model.normalizer.normalize, 0, 0.5, 1.0)["imitation_loss"]

@@ -9,8 +9,10 @@ import torch
 
 from bedplate.envs.vec_env import Episode, TaskVecEnv
 from bedplate.tasks.nav_lidar import nav_lidar
+from bedplate.tasks.nav_lidar.arcs import WORLDS_AT_ONCE, arcs, gaps
+from bedplate.tasks.nav_lidar.arena import RADIUS_M
 from bedplate.tasks.nav_lidar.dynamic_window import DynamicWindow
-from bedplate.tasks.nav_lidar.terms import SPEED_M_S, TURN_RAD_S
+from bedplate.tasks.nav_lidar.terms import LIDAR_M, SPEED_M_S, TURN_RAD_S
 from bedplate.tasks.spec import Signals
 from bedplate.tasks.terms import randomise
 
@@ -141,3 +143,46 @@ def test_episode_metrics_tell_how_direct_the_path_was(quiet_env):
     efficiency = [e.metrics["path_efficiency"] for e in episodes if e.success]
     assert efficiency
     assert all(0.9 <= value <= 1.0 for value in efficiency)
+
+
+def _brute_gap(scan: np.ndarray, x: float, y: float) -> float:
+    """Gap from the hull at (x, y) to the nearest return, one ray after another."""
+    angles = np.linspace(-np.pi, np.pi, len(scan), endpoint=False)
+    hits = [(d * np.cos(a), d * np.sin(a)) for d, a in zip(scan, angles, strict=True) if d < LIDAR_M - 0.02]
+    return min(np.hypot(x - hx, y - hy) for hx, hy in hits) - RADIUS_M
+
+
+def test_room_along_an_arc_is_the_distance_to_the_nearest_return():
+    generator = torch.Generator().manual_seed(0)
+    # more worlds than are held at once, so that the parts are joined in order
+    scan = 0.3 + 4.0 * torch.rand(WORLDS_AT_ONCE + 3, 48, generator=generator, dtype=torch.float64)
+    x, y, _ = arcs(torch.tensor([0.65, 0.3]), torch.tensor([1.0, 0.0]), 1.5)
+    found = gaps(scan, x.double(), y.double())
+    assert found.shape == (WORLDS_AT_ONCE + 3, 2, 8)
+    for world in (0, WORLDS_AT_ONCE, WORLDS_AT_ONCE + 2):
+        for arc, point in ((0, 0), (0, 7), (1, 3)):
+            expected = _brute_gap(scan[world].numpy(), float(x[arc, point]), float(y[arc, point]))
+            assert float(found[world, arc, point]) == pytest.approx(expected, abs=1e-6)
+
+
+def test_an_arc_ends_where_the_robot_would_drive():
+    x, y, yaw = arcs(torch.tensor([0.5, 0.5]), torch.tensor([0.0, 1.0]), 2.0)
+    # straight on, and on a circle of 0.5 m radius
+    torch.testing.assert_close(x[:, -1], torch.tensor([1.0, 0.5 * np.sin(2.0)]), check_dtype=False)
+    torch.testing.assert_close(y[:, -1], torch.tensor([0.0, 0.5 * (1 - np.cos(2.0))]), check_dtype=False)
+    torch.testing.assert_close(yaw[:, -1], torch.tensor([0.0, 2.0]))
+
+
+def test_of_two_equal_ways_the_planner_takes_the_same_one_every_time():
+    signals = {
+        "scan": torch.full((4, 48), 4.0),
+        "position": torch.zeros(4, 2),
+        "heading": torch.zeros(4, 1),
+        # straight behind: left and right are worth the same
+        "goal": torch.tensor([[-3.0, 0.0]]).repeat(4, 1),
+    }
+    # noise far below what a sensor has, of both signs
+    signals["goal"][:, 1] = torch.tensor([0.0, 1e-12, -1e-12, 1e-13])
+    command = DynamicWindow()(signals)
+    assert (command == command[0]).all()
+    assert command[0, 1] != 0

@@ -6,22 +6,18 @@ lidar return, and takes the best by progress, clearance and speed.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
-from bedplate.tasks.nav_lidar.arena import RADIUS_M
-from bedplate.tasks.nav_lidar.terms import LIDAR_M, SPEED_M_S, TURN_RAD_S, goal_offset
+from bedplate.tasks.nav_lidar.arcs import arcs, gaps
+from bedplate.tasks.nav_lidar.terms import SPEED_M_S, TURN_RAD_S
 from bedplate.tasks.spec import Signals
 
 FORWARD = 6
 TURN = 15
 """Grid of candidate speeds."""
-
-POINTS = 8
-"""Positions looked at along each candidate's arc."""
 
 
 @dataclass(frozen=True)
@@ -50,16 +46,20 @@ class DynamicWindow:
 
     def __call__(self, signals: Signals) -> Tensor:
         """(num_envs, 2) float32 command in m/s and rad/s."""
-        points = _returns(signals["scan"])
-        goal = torch.stack(goal_offset(signals), dim=1)
-        forward, turn = _grid()
-        x, y, yaw = _arcs(forward, turn, self.horizon_s)
+        # in doubles: a candidate is chosen, and every runtime must choose the same one
+        value, gap = self._judge({name: signal.double() for name, signal in signals.items()})
+        # with nothing free, turn on the spot towards the freer side
+        value = torch.where(gap > self.margin_m, value, value - 100.0 + gap)
+        # of two equal candidates the first, whatever the rounding
+        best = (value - 1e-9 * torch.arange(value.shape[1])).argmax(dim=1)
+        return torch.stack(_grid(torch.float32), dim=1)[best]
 
-        # smallest gap along each arc, (num_envs, candidates): |a - b|^2 = |a|^2 - 2 a.b + |b|^2 in one product
-        arcs = torch.stack([-2.0 * x.flatten(), -2.0 * y.flatten(), torch.ones(x.numel())], dim=1)
-        returns = torch.cat([points, points.square().sum(dim=2, keepdim=True)], dim=2)
-        nearest = (returns @ arcs.T).amin(dim=1) + (x * x + y * y).flatten()
-        gap = nearest.clamp(min=0.0).sqrt().unflatten(1, x.shape).amin(dim=2) - RADIUS_M
+    def _judge(self, signals: Signals) -> tuple[Tensor, Tensor]:
+        """Value of each candidate, and the smallest gap in m along its arc; (num_envs, candidates) each."""
+        goal = torch.stack(goal_offset(signals), dim=1)
+        forward, turn = _grid(goal.dtype)
+        x, y, yaw = arcs(forward, turn, self.horizon_s)
+        gap = gaps(signals["scan"], x, y).amin(dim=2)
 
         # value of each arc's end
         to_goal_x, to_goal_y = goal[:, None, 0] - x[None, :, -1], goal[:, None, 1] - y[None, :, -1]
@@ -74,34 +74,18 @@ class DynamicWindow:
             + self.clearance * room
             + self.speed * forward[None, :] / SPEED_M_S
         )
-
-        # with nothing free, turn on the spot towards the freer side
-        value = torch.where(gap > self.margin_m, value, value - 100.0 + gap)
-        best = value.argmax(dim=1)
-        return torch.stack([forward[best], turn[best]], dim=1)
+        return value, gap
 
 
-def _grid() -> tuple[Tensor, Tensor]:
-    forward = torch.linspace(0.0, SPEED_M_S, FORWARD)
-    turn = torch.linspace(-TURN_RAD_S, TURN_RAD_S, TURN)
+def _grid(dtype: torch.dtype) -> tuple[Tensor, Tensor]:
+    forward = torch.linspace(0.0, SPEED_M_S, FORWARD, dtype=dtype)
+    turn = torch.linspace(-TURN_RAD_S, TURN_RAD_S, TURN, dtype=dtype)
     pairs = torch.cartesian_prod(forward, turn)
     return pairs[:, 0], pairs[:, 1]
 
 
-def _arcs(forward: Tensor, turn: Tensor, horizon_s: float) -> tuple[Tensor, Tensor, Tensor]:
-    """(candidates, POINTS) positions and headings in the body frame, at equal times up to the horizon."""
-    time = torch.linspace(horizon_s / POINTS, horizon_s, POINTS)
-    yaw = turn[:, None] * time
-    # exact arc; straight where the turn rate is zero
-    straight = turn.abs() < 1e-6
-    radius = forward / torch.where(straight, torch.ones_like(turn), turn)
-    x = torch.where(straight[:, None], forward[:, None] * time, radius[:, None] * torch.sin(yaw))
-    y = torch.where(straight[:, None], torch.zeros_like(yaw), radius[:, None] * (1.0 - torch.cos(yaw)))
-    return x, y, yaw
-
-
-def _returns(scan: Tensor) -> Tensor:
-    """(num_envs, num_rays, 2) lidar returns in the body frame; a miss is put out of reach."""
-    angle = torch.arange(scan.shape[1]) * (2 * math.pi / scan.shape[1]) - math.pi
-    distance = torch.where(scan >= LIDAR_M - 0.02, torch.full_like(scan, 100.0), scan)
-    return torch.stack([distance * torch.cos(angle), distance * torch.sin(angle)], dim=2)
+def goal_offset(signals: Signals) -> tuple[Tensor, Tensor]:
+    """How far the goal is ahead and to the left of the robot, in metres; (num_envs,) each."""
+    offset = signals["goal"] - signals["position"]
+    cos, sin = torch.cos(signals["heading"][:, 0]), torch.sin(signals["heading"][:, 0])
+    return offset[:, 0] * cos + offset[:, 1] * sin, offset[:, 1] * cos - offset[:, 0] * sin

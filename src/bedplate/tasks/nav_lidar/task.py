@@ -16,10 +16,10 @@ from bedplate.core.limits import ChannelLimits, Limits, SafeAction
 from bedplate.tasks.nav_lidar import terms
 from bedplate.tasks.nav_lidar.arena import RADIUS_M, WORLD, Arena, build_model
 from bedplate.tasks.nav_lidar.dynamic_window import DynamicWindow
+from bedplate.tasks.nav_lidar.features import features
 from bedplate.tasks.spec import (
     Action,
     Event,
-    Feature,
     RaySensor,
     RewardTerm,
     Signal,
@@ -65,6 +65,7 @@ def nav_lidar(
         keep_open=keep_open,
     )
     arena = Arena(worlds)
+    planner = DynamicWindow()
     angles = np.linspace(-math.pi, math.pi, num_rays, endpoint=False)
     lidar = RaySensor(
         name="scan",
@@ -150,13 +151,7 @@ def nav_lidar(
                 max_age_s=3600.0,
             ),
         ),
-        features=(
-            Feature("scan", num_rays, lambda signals, memory: signals["scan"] / terms.LIDAR_M),
-            Feature("closeness", num_rays, terms.closeness),
-            Feature("goal", 4, terms.goal_in_body),
-            Feature("speed", 2, terms.scaled_speed),
-            Feature("previous_action", 2, lambda signals, memory: memory["previous_action"]),
-        ),
+        features=features(num_rays, planner),
         memory=(previous_action(2),),
         action=Action(
             channels=("forward_speed", "turn_rate"),
@@ -181,7 +176,7 @@ def nav_lidar(
         rewards=(
             RewardTerm("progress", point_goal.progress, 1.5),
             RewardTerm("time", lambda state: -torch.ones(state.num_envs), 0.3),
-            RewardTerm("closeness", terms.too_close, 2.0),
+            RewardTerm("closeness", terms.too_close, 4.0),
             RewardTerm("smoothness", action_rate, 0.2),
             RewardTerm("success", terms.reached_goal, 10.0, event=True),
             RewardTerm("collision", lambda state: -terms.collided(state).double(), 20.0, event=True),
@@ -198,7 +193,7 @@ def nav_lidar(
             randomise.scale_servo_gain(0.8, 1.2),
         ),
         success=terms.reached_goal,
-        baseline=DynamicWindow(),
+        baseline=planner,
         metrics={"path_efficiency": point_goal.path_efficiency},
         difficulty={
             "arena": f"{arena_m:g} x {arena_m:g} m, walled",

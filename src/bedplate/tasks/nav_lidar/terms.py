@@ -1,12 +1,11 @@
-"""What the navigation task reads, commands and judges."""
+"""The robot's dimensions, what the navigation task reads and commands, and how it judges."""
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor
 
-from bedplate.tasks.nav_lidar.arena import RADIUS_M
-from bedplate.tasks.spec import Memory, Signals, State
+from bedplate.tasks.spec import State
 from bedplate.tasks.terms import point_goal
 from bedplate.tasks.terms.rewards import proximity
 
@@ -50,31 +49,6 @@ def forward_speed(state: State) -> Tensor:
 def yaw_rate(state: State) -> Tensor:
     """(num_envs, 1) turning speed in rad/s; a free joint's angular velocity is in the body frame."""
     return state.qvel[:, 5:6]
-
-
-def closeness(signals: Signals, memory: Memory) -> Tensor:
-    """(num_envs, num_rays) in (0, 1]: resolves the last half metre before contact, where a linear scale is flat."""
-    return torch.exp((RADIUS_M - signals["scan"]) / 0.4)
-
-
-def goal_offset(signals: Signals) -> tuple[Tensor, Tensor]:
-    """How far the goal is ahead and to the left of the robot, in metres; (num_envs,) each."""
-    offset = signals["goal"] - signals["position"]
-    cos, sin = torch.cos(signals["heading"][:, 0]), torch.sin(signals["heading"][:, 0])
-    return offset[:, 0] * cos + offset[:, 1] * sin, offset[:, 1] * cos - offset[:, 0] * sin
-
-
-def goal_in_body(signals: Signals, memory: Memory) -> Tensor:
-    """(num_envs, 4) direction of the goal as a unit vector in the body frame, and its distance on two scales."""
-    ahead, left = goal_offset(signals)
-    distance = torch.sqrt(ahead * ahead + left * left + 1e-6)
-    near = torch.clamp(distance, max=LIDAR_M) / LIDAR_M
-    return torch.stack([ahead / distance, left / distance, near, distance / 10.0], dim=1)
-
-
-def scaled_speed(signals: Signals, memory: Memory) -> Tensor:
-    """(num_envs, 2) forward and turning speed as shares of the largest ones."""
-    return torch.cat([signals["speed"] / SPEED_M_S, signals["yaw_rate"] / TURN_RAD_S], dim=1)
 
 
 def drive(state: State, command: Tensor) -> None:
