@@ -65,8 +65,9 @@ class DynamicWindow:
         to_goal_x, to_goal_y = goal[:, None, 0] - x[None, :, -1], goal[:, None, 1] - y[None, :, -1]
         remaining = torch.sqrt(to_goal_x**2 + to_goal_y**2)
         gained = (goal.norm(dim=1, keepdim=True) - remaining) / (SPEED_M_S * self.horizon_s)
-        off = torch.atan2(to_goal_y, to_goal_x) - yaw[None, :, -1]
-        heading = torch.cos(off)
+        # cosine of the angle between the arc's end and the goal
+        ahead = to_goal_x * torch.cos(yaw[:, -1]) + to_goal_y * torch.sin(yaw[:, -1])
+        heading = ahead / remaining.clamp(min=1e-9)
         room = gap.clamp(max=self.clearance_m) / self.clearance_m
         value = (
             self.progress * gained

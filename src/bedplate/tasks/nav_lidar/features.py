@@ -58,8 +58,9 @@ def scaled_speed(signals: Signals, memory: Memory) -> Tensor:
 
 def room(signals: Signals, memory: Memory) -> Tensor:
     """(num_envs, 2 * ARCS) smallest gap along each arc, as a share of ROOM_M: of the first 0.6 s, then of all of it."""
-    turn = torch.linspace(-TURN_RAD_S, TURN_RAD_S, ARCS)
-    x, y, _ = arcs(torch.full((ARCS,), SPEED_M_S), turn, AHEAD_S)
-    gap = gaps(signals["scan"], x, y)
+    # in doubles: a distance is a small difference of large squares
+    turn = torch.linspace(-TURN_RAD_S, TURN_RAD_S, ARCS, dtype=torch.float64)
+    x, y, _ = arcs(torch.full_like(turn, SPEED_M_S), turn, AHEAD_S)
+    gap = gaps(signals["scan"].double(), x, y)
     smallest = torch.cat([gap[:, :, :3].amin(dim=2), gap.amin(dim=2)], dim=1)
-    return smallest.clamp(-ROOM_M / 2, ROOM_M) / ROOM_M
+    return (smallest.clamp(-ROOM_M / 2, ROOM_M) / ROOM_M).float()
