@@ -78,10 +78,13 @@ def test_without_weight_it_is_the_update_of_stable_baselines3(model):
 
 def test_the_entropy_bonus_counts_while_the_teacher_has_weight(model):
     before = model.policy.log_std.detach().clone()
-    weights = copy.deepcopy(model.policy.state_dict())
+    weights, optimizer = copy.deepcopy(model.policy.state_dict()), copy.deepcopy(model.policy.optimizer.state_dict())
     grown = {}
     for ent_coef in (0.0, 10.0):
+        # both begin alike, and only the bonus differs
         model.policy.load_state_dict(weights)
+        model.policy.optimizer.load_state_dict(copy.deepcopy(optimizer))
+        torch.manual_seed(0)
         update(model, 0.5, times=5, ent_coef=ent_coef)
         grown[ent_coef] = model.policy.log_std.detach() - before
     assert (grown[10.0] > grown[0.0]).all()
