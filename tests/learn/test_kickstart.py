@@ -78,12 +78,12 @@ def test_without_weight_it_is_the_update_of_stable_baselines3(model):
 
 def test_the_entropy_bonus_counts_while_the_teacher_has_weight(model):
     before = model.policy.log_std.detach().clone()
-    weights, optimizer = copy.deepcopy(model.policy.state_dict()), copy.deepcopy(model.policy.optimizer.state_dict())
+    weights = copy.deepcopy(model.policy.state_dict())
+    # plain steps along the gradient: Adam's have nearly the same length whatever the weight of the bonus
+    model.policy.optimizer = torch.optim.SGD(model.policy.parameters(), lr=0.01)
     grown = {}
     for ent_coef in (0.0, 10.0):
-        # both begin alike, and only the bonus differs
         model.policy.load_state_dict(weights)
-        model.policy.optimizer.load_state_dict(copy.deepcopy(optimizer))
         torch.manual_seed(0)
         update(model, 0.5, times=5, ent_coef=ent_coef)
         grown[ent_coef] = model.policy.log_std.detach() - before
