@@ -36,12 +36,13 @@ COMMANDS = [
 FAKE = r"""#!/bin/bash
 # one script, called by the name of each command; $FAKE/db holds a file for everything that is so
 name=${0##*/}
+all=$*
 db=$FAKE/db
 K=@KERNEL@
 has() { [ -e "$db/$1" ]; }
 case "$name $*" in
     "uname -r" | "id -u" | rpm\ -q* | lsmod* | modinfo* | *is-enabled* | *is-active* | *--info=ALL* | *default-kernel*) ;;
-    *repolist* | *sb-state* | *test-key* | getse* | "tuned-adm active" | nvidia-smi* | podman* | "dnf -q"*) ;;
+    *repolist* | *sb-state* | *test-key* | get* | "tuned-adm active" | nvidia-smi* | podman* | "dnf -q"*) ;;
     *) echo "$name $*" >>"$FAKE/log" ;;
 esac
 if has "break-$name"; then echo "$name: broken on purpose" >&2; exit 7; fi
@@ -59,9 +60,9 @@ case $name in
             *"repolist --enabled"*) has crb && echo codeready-builder-for-rhel-8-x86_64-rpms ;;
             *"repolist --all"*) echo "codeready-builder-for-rhel-8-x86_64-rpms x" ;;
             *--set-enabled*) touch "$db/crb" ;;
-            *--add-repo*) mkdir -p "$BEDPLATE_ROOT/etc/yum.repos.d"; touch "$BEDPLATE_ROOT/etc/yum.repos.d/${@: -1:1}" 2>/dev/null || touch "$BEDPLATE_ROOT/etc/yum.repos.d/$(basename "${@: -1:1}")" ;;
+            *--add-repo*) mkdir -p "$BEDPLATE_ROOT/etc/yum.repos.d"; touch "$BEDPLATE_ROOT/etc/yum.repos.d/$(basename "${@: -1:1}")" ;;
             *"module enable nvidia-driver:"*) mkdir -p "$BEDPLATE_ROOT/etc/dnf/modules.d"
-                printf 'stream=%s\nstate=enabled\n' "${*##*nvidia-driver:}" >"$BEDPLATE_ROOT/etc/dnf/modules.d/nvidia-driver.module" ;;
+                printf 'stream=%s\nstate=enabled\n' "${all##*nvidia-driver:}" >"$BEDPLATE_ROOT/etc/dnf/modules.d/nvidia-driver.module" ;;
             *"versionlock add"*) mkdir -p "$BEDPLATE_ROOT/etc/dnf/plugins"
                 printf '%s\n' "${@:4}" >>"$BEDPLATE_ROOT/etc/dnf/plugins/versionlock.list" ;;
             *install*)
@@ -74,12 +75,12 @@ case $name in
                 done ;;
         esac ;;
     dkms) [ "$1" = install ] && touch "$db/module"
-        [ "$1" = generate_mok ] && { mkdir -p "$BEDPLATE_ROOT/var/lib/dkms"; touch "$BEDPLATE_ROOT/var/lib/dkms/mok.pub"; } ;;
-    modinfo) has module || exit 1; [ "$1" = -F ] && echo 580.95.05 ;;
-    lsmod) has nouveau && echo "nouveau 1 0"; has loaded && echo "nvidia 1 0" ;;
+        if [ "$1" = generate_mok ]; then mkdir -p "$BEDPLATE_ROOT/var/lib/dkms"; touch "$BEDPLATE_ROOT/var/lib/dkms/mok.pub"; fi ;;
+    modinfo) has module || exit 1; if [ "$1" = -F ]; then echo 580.95.05; fi ;;
+    lsmod) if has nouveau; then echo "nouveau 1 0"; fi; if has loaded; then echo "nvidia 1 0"; fi ;;
     modprobe) if has nouveau || ! has enrolled; then echo "modprobe: ERROR: Required key not available"; exit 1; fi
         touch "$db/loaded"; mkdir -p "$BEDPLATE_ROOT/sys/module/nvidia"; echo 580.95.05 >"$BEDPLATE_ROOT/sys/module/nvidia/version" ;;
-    grubby) case "$*" in *--default-kernel*) echo "/boot/vmlinuz-$K" ;; *--info*) cat "$db/args" ;; *--args=*) echo "${*##*--args=}" >>"$db/args" ;; esac ;;
+    grubby) case "$*" in *--default-kernel*) echo "/boot/vmlinuz-$K" ;; *--info*) cat "$db/args" ;; *--args=*) echo "${all##*--args=}" >>"$db/args" ;; esac ;;
     mokutil) case "$*" in
             *--sb-state*) echo "SecureBoot enabled" ;;
             *--test-key*) if has enrolled; then echo "x is already enrolled"; elif has asked; then echo "x is already in the enrollment request"; else echo "x is not enrolled"; fi ;;
@@ -96,7 +97,7 @@ case $name in
         esac ;;
     tuned-adm) if [ "$1" = profile ]; then echo "$2" >"$db/profile"; else echo "Current active profile: $(cat "$db/profile" 2>/dev/null)"; fi ;;
     nvidia-smi) has loaded && echo "GPU 0: fake" ;;
-    nvidia-ctk) case "$*" in *--help*) echo "--feature-flag" ;; *) echo "libcuda.so.580.95.05 $*" >"${*##*--output=}" ;; esac ;;
+    nvidia-ctk) case "$*" in *--help*) echo "--feature-flag" ;; *) echo "libcuda.so.580.95.05 $*" >"${all##*--output=}" ;; esac ;;
     podman) has pkg-podman && echo "podman version 4.9.4-rhel" ;;
 esac
 """

@@ -31,7 +31,6 @@ export PATH
 
 # where the host's files are: a folder in tests only
 root=${BEDPLATE_ROOT:-}
-state=$root/var/lib/bedplate/plan
 
 say() {
     printf '%s\\n' "$*"
@@ -47,6 +46,9 @@ next_kernel() {
 """
 
 ENGINE = """
+# what waits for a reboot
+state=$root/var/lib/bedplate/plan
+
 refuse() {
     say "refused: $1" >&2
     exit 2

@@ -37,10 +37,10 @@ createrepo_c "$out/rpms" || exit 1
 cp /etc/pki/rpm-gpg/RPM-GPG-KEY-* "$out/keys/" || exit 1
 # NVIDIA's keys come with their repositories
 cd /etc/yum.repos.d || exit 1
-for key in $(sed -n 's/^gpgkey *= *//p' cuda-rhel8.repo nvidia-container-toolkit.repo 2>/dev/null); do
+sed -n 's/^gpgkey *= *//p' cuda-rhel8.repo nvidia-container-toolkit.repo 2>/dev/null | while read -r key; do
     must curl -fsSL -o "$out/keys/${key##*/}" "$key"
 done
-cd - >/dev/null || exit 1
+cd "$OLDPWD" || exit 1
 
 # wheels that load on RHEL 8, for the Python of the plan
 for file in "$@"; do
