@@ -29,9 +29,6 @@ export LC_ALL
 PATH="$PATH:/usr/sbin:/sbin"
 export PATH
 
-# where the host's files are: a folder in tests only
-root=${BEDPLATE_ROOT:-}
-
 say() {
     printf '%s\\n' "$*"
 }
@@ -46,6 +43,8 @@ next_kernel() {
 """
 
 ENGINE = """
+# where the host's files are: a folder in tests only
+root=${BEDPLATE_ROOT:-}
 # what waits for a reboot
 state=$root/var/lib/bedplate/plan
 
