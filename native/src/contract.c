@@ -154,17 +154,22 @@ static bedplate_status check_channel(const bp_contract *contract, uint32_t index
     return BEDPLATE_OK;
 }
 
+/* the longest that a rule may wait, in control periods */
+#define MOST_PERIODS 100
+
 /* Refuse what would switch a rule of the guard off. */
 bedplate_status bp_check_contract(const bp_contract *contract, bedplate_error *error) {
     char text[32];
     if (!positive(contract->control_dt_s))
         return bp_fail(error, BEDPLATE_BAD_CONTRACT, "control_dt_s is %s; expected a finite time above zero",
                        bp_number(contract->control_dt_s, text));
-    if (!(isfinite(contract->action_max_age_periods) && contract->action_max_age_periods >= 1))
-        return bp_fail(error, BEDPLATE_BAD_CONTRACT, "action_max_age_periods is %s; expected a finite number >= 1",
-                       bp_number(contract->action_max_age_periods, text));
-    if (contract->overrun_limit < 1 || contract->range_fault_ticks < 1)
-        return bp_fail(error, BEDPLATE_BAD_CONTRACT, "overrun_limit or range_fault_ticks is 0; expected at least 1");
+    if (!(contract->action_max_age_periods >= 1 && contract->action_max_age_periods <= MOST_PERIODS))
+        return bp_fail(error, BEDPLATE_BAD_CONTRACT, "action_max_age_periods is %s; expected a number from 1 to %d",
+                       bp_number(contract->action_max_age_periods, text), MOST_PERIODS);
+    if (contract->overrun_limit < 1 || contract->overrun_limit > MOST_PERIODS || contract->range_fault_ticks < 1 ||
+        contract->range_fault_ticks > MOST_PERIODS)
+        return bp_fail(error, BEDPLATE_BAD_CONTRACT,
+                       "overrun_limit or range_fault_ticks is out of range; expected 1 to %d", MOST_PERIODS);
     for (uint32_t i = 0; i < contract->num_signals; i++) {
         const bedplate_signal *signal = &contract->signals[i];
         if (!ordered(signal->low, signal->high) || !positive(signal->max_age_s))

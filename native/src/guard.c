@@ -12,8 +12,9 @@
 /* a tick counts as late when it comes this many periods after the one before */
 #define LATE_PERIODS 1.5
 /* measured dt is kept within these many periods */
-#define SHORTEST_DT_PERIODS 0.5
 #define LONGEST_DT_PERIODS 2.0
+/* a clock that stands still: the safe action is still reached */
+#define STOPPED_CLOCK_PERIODS 0.5
 /* signals are float32 on the simulator's side: a value at its bound may round to just outside */
 #define RANGE_SLACK 1e-6
 
@@ -221,11 +222,10 @@ static verdict check_deadline(const bedplate_guard *guard, const bedplate_input 
 
 static double measured_dt_s(const bedplate_guard *guard, double now_s) {
     double period_s = guard->contract->control_dt_s;
-    double shortest_s = SHORTEST_DT_PERIODS * period_s, longest_s = LONGEST_DT_PERIODS * period_s;
+    if (isnan(guard->last_now_s)) return period_s;
     double dt_s = now_s - guard->last_now_s;
-    /* the first tick, or a broken clock; a broken clock also makes every age fail */
-    if (isnan(dt_s)) return isnan(guard->last_now_s) ? period_s : shortest_s;
-    return bp_min(bp_max(dt_s, shortest_s), longest_s);
+    /* however often the guard is called, commands change by their rate per second; a broken clock gives no way */
+    return dt_s > 0 ? bp_min(dt_s, LONGEST_DT_PERIODS * period_s) : 0.0;
 }
 
 /* --- deciding -------------------------------------------------------------------------------------------------- */
@@ -292,6 +292,7 @@ void bedplate_guard_filter(bedplate_guard *guard, const bedplate_input *in, bedp
         for (uint32_t i = 0; i < contract->num_channels; i++)
             guard->wanted[i] = contract->safe_mode == BP_HOLD ? guard->last[i] : guard->bounds.rows[i].safe;
         wanted = guard->wanted;
+        if (dt_s == 0) dt_s = STOPPED_CLOCK_PERIODS * contract->control_dt_s;
         if (contract->safe_mode == BP_CONSTANT) dt_s = INFINITY;
     } else {
         guard->started = true;

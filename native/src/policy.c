@@ -170,8 +170,10 @@ bedplate_status bedplate_policy_create(const bedplate_bundle *bundle, bedplate_p
     p->kernels = bp_choose_kernels();
     uint64_t memory = 0;
     for (uint32_t i = 0; i < p->contract->num_memory; i++) memory += p->contract->memory[i].size;
-    p->num_memory = memory < MOST_FLOATS ? (uint32_t)memory : MOST_FLOATS;
-    bedplate_status status = read_program(p, bundle, error);
+    bedplate_status status = BEDPLATE_OK;
+    if (memory >= MOST_FLOATS) status = bp_fail(error, BEDPLATE_BAD_FORMAT, "the policy's memory is too large");
+    p->num_memory = (uint32_t)memory;
+    if (status == BEDPLATE_OK) status = read_program(p, bundle, error);
     if (status == BEDPLATE_OK) status = check_program(p, error);
     if (status != BEDPLATE_OK) {
         bedplate_policy_free(p);

@@ -36,7 +36,7 @@ def test_another_contract_is_named(info):
 
 
 def test_looser_guard_settings_are_refused(info):
-    loose = GuardSettings(action_max_age_periods=1000.0)
+    loose = GuardSettings(action_max_age_periods=50.0)
     with pytest.raises(ContractMismatch, match="guard settings"):
         check_native(encode(info.contract, loose), info, PATH)
 

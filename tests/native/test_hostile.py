@@ -103,6 +103,24 @@ def test_changes_under_fitting_hashes_never_leave_an_array(loader, good, tmp_pat
     assert all(len(line) > 5 for line in refused)
 
 
+def _text(text: str) -> bytes:
+    return struct.pack("<I", len(text)) + text.encode() + b"\0"
+
+
+def test_memory_that_no_policy_has_is_refused(loader, good, tmp_path):
+    # 17 terms of the largest size: more than the policy's own arrays may hold
+    terms = b"".join(_text(f"m{i}") + struct.pack("<Id", 1 << 20, 1.0) + _text("") for i in range(17))
+    channel = _text("c") + _text("u") + struct.pack("<4d", -1, 1, 1, 0)
+    channel += _text("") + struct.pack("<I", 0) + struct.pack("<2d", 0, 0) + _text("") + struct.pack("<Id", 0, 0)
+    contract = _text("t") + _text("velocity") + _text("ramp") + struct.pack("<2d4I", 0.01, 3, 3, 5, 0, 0)
+    contract += struct.pack("<I", 17) + terms + struct.pack("<I", 1) + channel
+    program = struct.pack("<7I", 1 << 24, 0, 1 << 24, 0, 0, 0, 0)
+    head = bytearray(good[:128])
+    struct.pack_into("<2Q", head, 88, len(contract), len(program))
+    (line,) = loader(write(tmp_path, [sealed(contract + program, bytes(head))]))
+    assert "memory is too large" in line
+
+
 def test_a_link_or_a_folder_is_not_read(loader, good, tmp_path):
     (tmp_path / "real.bpw").write_bytes(good)
     (tmp_path / "link.bpw").symlink_to(tmp_path / "real.bpw")

@@ -71,10 +71,22 @@ def test_rate_after_a_stall_grants_two_periods(world: Any) -> None:
     assert (after - before).tolist() == pytest.approx([5.0 * 2 * T] * 2)
 
 
-def test_rate_grants_a_call_that_comes_early_half_a_period(world: Any) -> None:
+def test_rate_holds_however_often_the_guard_is_called(world: Any) -> None:
     before = world.run_in([0.0, 0.0]).command
-    after = world.tick([1.0, 1.0], dt_s=1e-6).command
-    assert (after - before).tolist() == pytest.approx([5.0 * 0.5 * T] * 2)
+    # a caller of 1 kHz on a 50 Hz contract gets no more way in a second than any other
+    for _ in range(20):
+        decision = world.tick([1.0, 1.0], dt_s=0.001)
+    assert (decision.command - before).tolist() == pytest.approx([5.0 * 0.02] * 2)
+    assert decision.rules == ("rate",)
+
+
+def test_a_clock_that_stands_still_gives_no_way_but_the_safe_action_is_reached(world: Any) -> None:
+    before = world.run_in([0.5, 0.5]).command
+    assert world.tick([1.0, 1.0], dt_s=0.0).command.tolist() == before.tolist()
+    world.guard.trip(world.now_s, "stop", "asked for")
+    for _ in range(20):
+        decision = world.tick([1.0, 1.0], dt_s=0.0)
+    assert decision.command.tolist() == [0.0, 0.0]
 
 
 def test_effort_takes_a_velocity_that_pushes_to_zero_at_its_rate(world: Any) -> None:

@@ -24,8 +24,12 @@ __all__ = ["Decision", "Fault", "Guard", "ReferenceGuard"]
 
 # a tick counts as late when it comes this many periods after the one before
 LATE_PERIODS = 1.5
-# measured dt is kept within these many periods, so that neither a stall nor a clock jump becomes a jump of the command
-SHORTEST_DT_PERIODS, LONGEST_DT_PERIODS = 0.5, 2.0
+# measured dt counts for no more than these many periods, so that neither a stall nor a clock jump becomes a jump
+LONGEST_DT_PERIODS = 2.0
+# a clock that stands still gives the policy no way; the safe action is still reached, by this much of a period a tick
+STOPPED_CLOCK_PERIODS = 0.5
+# the longest that a rule may wait: a setting beyond this would switch it off
+MOST_PERIODS = 100
 
 
 class ReferenceGuard:
@@ -116,7 +120,8 @@ class ReferenceGuard:
 
         # the policy's command, or the safe action; then the bounds
         if asked is None or not_finite or measured is None or stale_action or self._fault is not None:
-            wanted, dt_s = self._bounds.safe(self._last), self._bounds.safe_dt_s(dt_s)
+            wanted = self._bounds.safe(self._last)
+            dt_s = self._bounds.safe_dt_s(dt_s or STOPPED_CLOCK_PERIODS * self._period_s)
         else:
             wanted, self._started = asked, True
         reaction_s = self._reaction_s(now_s, state_stamp_s) if measured is not None else 0.0
@@ -219,12 +224,12 @@ class ReferenceGuard:
         return ""
 
     def _measured_dt_s(self, now_s: float) -> float:
-        shortest_s, longest_s = SHORTEST_DT_PERIODS * self._period_s, LONGEST_DT_PERIODS * self._period_s
+        """Time since the last tick: however often the guard is called, commands change by their rate per second."""
+        if math.isnan(self._last_now_s):
+            return self._period_s
         dt_s = now_s - self._last_now_s
-        if math.isnan(dt_s):
-            # the first tick, or a broken clock; a broken clock also makes every age fail
-            return self._period_s if math.isnan(self._last_now_s) else shortest_s
-        return min(max(dt_s, shortest_s), longest_s)
+        # a clock that is broken or went back; it also makes every age fail
+        return min(dt_s, LONGEST_DT_PERIODS * self._period_s) if dt_s > 0 else 0.0
 
     def _reaction_s(self, now_s: float, state_stamp_s: float | Sequence[float]) -> float:
         """How long the robot keeps moving before a change of command shows in a measurement."""
@@ -268,11 +273,13 @@ def _check_settings(contract: Contract, settings: GuardSettings) -> None:
     """Refuse what would switch a rule off."""
     if not (math.isfinite(contract.control_dt_s) and contract.control_dt_s > 0):
         raise BedplateError(f"control_dt_s is {contract.control_dt_s}", "a finite time above zero")
-    if not (math.isfinite(settings.action_max_age_periods) and settings.action_max_age_periods >= 1):
-        raise BedplateError(f"action_max_age_periods is {settings.action_max_age_periods}", "a finite number >= 1")
+    if not 1 <= settings.action_max_age_periods <= MOST_PERIODS:
+        raise BedplateError(
+            f"action_max_age_periods is {settings.action_max_age_periods}", f"a number from 1 to {MOST_PERIODS}"
+        )
     for name in ("overrun_limit", "range_fault_ticks"):
-        if getattr(settings, name) < 1:
-            raise BedplateError(f"{name} is {getattr(settings, name)}", "at least 1")
+        if not 1 <= getattr(settings, name) <= MOST_PERIODS:
+            raise BedplateError(f"{name} is {getattr(settings, name)}", f"a number from 1 to {MOST_PERIODS}")
     for signal in contract.signals:
         if not (math.isfinite(signal.low) and math.isfinite(signal.high) and signal.low < signal.high):
             raise BedplateError(

@@ -89,7 +89,13 @@ class Writer:
             stop: asked once per period; must not block.
         """
         self._ending = False
-        end = self._drive(stop)
+        try:
+            end = self._drive(stop)
+        except BaseException:
+            # whatever went wrong, the robot is not left on the policy's last command
+            self._ending = True
+            self._bring_to_rest("the writer failed")
+            raise
         self._ending = True
         waiting = self._waiting_counts
         self.record.interventions = {rule: n - waiting.get(rule, 0) for rule, n in self._guard.counts.items()}

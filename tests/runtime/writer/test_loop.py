@@ -9,6 +9,7 @@ import pytest
 
 from bedplate.bundle.contract import Contract, GuardSettings
 from bedplate.core.limits import SafeAction
+from bedplate.runtime.decision import Decision
 from bedplate.runtime.writer import Writer
 
 T = 0.02
@@ -45,7 +46,7 @@ def test_the_last_commands_bring_the_robot_to_its_safe_action(rig: Any) -> None:
     moving = [command for command in rig.commands if command.values[0] == 0.5]
     after = rig.commands[rig.commands.index(moving[-1]) + 1 :]
     assert [command.values[0] for command in after] == pytest.approx([0.4, 0.3, 0.2, 0.1, 0.0, 0.0][: len(after)])
-    assert rig.commands[-1].values.tolist() == [0.0, 0.0]
+    assert rig.commands[-1].values.tolist() == pytest.approx([0.0, 0.0], abs=1e-9)
     # a stop that was asked for is no fault
     assert rig.writer.record.faults == []
 
@@ -109,7 +110,7 @@ def test_a_policy_that_stalls_is_replaced_by_the_safe_action_within_its_bound(ri
     assert fault.time_s - answered_s <= (3 + 1.8) * T
     first_safe = next(c for c in rig.commands if c.stamp_ns * 1e-9 >= fault.time_s)
     assert first_safe.values.tolist() == pytest.approx([0.4, -0.4])
-    assert rig.commands[-1].values.tolist() == [0.0, 0.0]
+    assert rig.commands[-1].values.tolist() == pytest.approx([0.0, 0.0], abs=1e-9)
     # commands go on at the fixed rate all the while
     assert rig.spacing_s.max() <= 2 * T
 
@@ -140,7 +141,7 @@ def test_a_policy_that_is_always_late_loses_its_authority(rig: Any) -> None:
     rig.policy.delay_s = lambda sequence: 0.001 if sequence < 30 else 0.9 * T
     rig.run(2.0)
     assert rig.writer.record.faults[0].rule in {"deadline", "stale_action"}
-    assert rig.commands[-1].values.tolist() == [0.0, 0.0]
+    assert rig.commands[-1].values.tolist() == pytest.approx([0.0, 0.0], abs=1e-9)
 
 
 def test_states_that_stop_lead_to_the_safe_action(contract_with: ContractWith, make_rig: Any) -> None:
@@ -151,7 +152,7 @@ def test_states_that_stop_lead_to_the_safe_action(contract_with: ContractWith, m
     # the tightest signal may be 60 ms old, which is three periods
     last_s = (rig.start_ns + 29 * T_NS) * 1e-9
     assert 0.06 - T <= fault.time_s - last_s <= 0.06 + T
-    assert rig.commands[-1].values.tolist() == [0.0, 0.0]
+    assert rig.commands[-1].values.tolist() == pytest.approx([0.0, 0.0], abs=1e-9)
 
 
 def test_a_missing_state_is_counted_and_survived(contract_with: ContractWith, make_rig: Any) -> None:
@@ -263,3 +264,21 @@ def test_missed_deadlines_count_however_old_the_signals_of_a_state_are(
     assert fault.rule == "deadline"
     # three in a row, from the first state without an answer
     assert fault.time_s - rig.start_ns * 1e-9 == pytest.approx((42 + 0.8) * T, abs=0.1 * T)
+
+
+def test_a_writer_that_fails_brings_the_robot_to_rest_first(make_rig: Any, contract_with: ContractWith) -> None:
+    rig = make_rig(contract_with(position=False), states=200)
+    decide, calls = rig.guard.filter, 0
+
+    def failing(*given: Any) -> Decision:
+        nonlocal calls
+        calls += 1
+        if calls == 50:
+            raise MemoryError("no memory")
+        return decide(*given)
+
+    rig.guard.filter = failing
+    with pytest.raises(MemoryError):
+        rig.run(3.0)
+    assert rig.commands[48].values.tolist() == [0.5, -0.5]
+    assert rig.commands[-1].values.tolist() == pytest.approx([0.0, 0.0], abs=1e-9)
