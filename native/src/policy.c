@@ -1,7 +1,8 @@
-/* The policy: a list of operations from a closed table on one array of floats. src/bedplate/export/native writes it.
+/* The policy: a list of operations from a closed table on an array of floats. src/bedplate/export/native writes it.
  *
- * The array holds constants, then the inputs (signals, memory terms), then what operations compute. Every address is
- * checked when the program is loaded, so that running it needs no check.
+ * The array holds constants, then the inputs (signals, memory terms), then what operations compute. A graph that
+ * computes in doubles has a second array of those, and operations whose addresses lie there. Every address is checked
+ * when the program is loaded, so that running it needs no check.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -12,10 +13,11 @@
 
 #define MOST_FLOATS (1u << 24)
 #define MOST_WORK (1u << 24)
+#define WIDE 256u /* flag of an operation on the array of doubles */
 
 /* The operations; src/bedplate/export/native/program.py holds the same table. */
 enum {
-    OP_DENSE, OP_GATHER, OP_WHERE, OP_MATMUL, OP_PICK,
+    OP_DENSE, OP_GATHER, OP_WHERE, OP_MATMUL, OP_PICK, OP_WIDEN, OP_NARROW,
     OP_FIRST_UNARY = 16,
     OP_TANH = 16, OP_EXP, OP_SIGMOID, OP_RELU, OP_NEG, OP_ABS, OP_SQRT, OP_SIN, OP_COS, OP_TAN, OP_ASIN, OP_ACOS,
     OP_ATAN, OP_LOG, OP_RECIPROCAL, OP_NOT, OP_TRUNC, OP_FLOOR, OP_CEIL, OP_ROUND, OP_SIGN, OP_SOFTPLUS, OP_IS_TRUE,
@@ -37,6 +39,9 @@ struct bedplate_policy {
     uint32_t num_floats, num_constants, num_inputs, num_outputs, num_weights, num_index, num_ops;
     float *floats, *pool;
     uint32_t *index, *outputs;
+    uint32_t num_doubles, num_wide_constants, num_wide_index; /* all 0 where nothing computes in doubles */
+    double *doubles;
+    uint32_t *wide_index;
     op *ops;
     bp_dense *layers;
     float *memory; /* kept between calls: all memory terms side by side */
@@ -48,21 +53,29 @@ static bool within(uint64_t start, uint64_t count, uint64_t end) { return start 
 
 /* Whether an operation stays inside the arrays. */
 static bool check_op(const bedplate_policy *p, const op *o) {
-    uint32_t end = p->num_floats, n = o->n;
-    if (n == 0 || o->dst < p->num_constants + p->num_inputs) return false;
+    bool wide = o->flags & WIDE;
+    uint32_t end = wide ? p->num_doubles : p->num_floats, n = o->n;
+    uint32_t num_index = wide ? p->num_wide_index : p->num_index;
+    uint32_t first = p->num_constants + p->num_inputs;
+    if (n == 0) return false;
+    if (o->code == OP_WIDEN)
+        return o->dst >= p->num_wide_constants && within(o->dst, n, p->num_doubles) && within(o->a, n, p->num_floats);
+    if (o->code == OP_NARROW)
+        return o->dst >= first && within(o->dst, n, p->num_floats) && within(o->a, n, p->num_doubles);
+    if (o->dst < (wide ? p->num_wide_constants : first)) return false;
     uint64_t results = o->code == OP_MATMUL ? (uint64_t)n * o->d : n;
     if (o->code == OP_DENSE) results = ((uint64_t)n + 7) / 8 * 8;
     if (!within(o->dst, results, end)) return false;
     if (o->code == OP_DENSE)
-        return o->d && within(o->a, o->d, end) && within(o->b, (uint64_t)n * o->d + n, p->num_weights);
-    if (o->code == OP_GATHER) return within(o->a, n, p->num_index);
+        return !wide && o->d && within(o->a, o->d, end) && within(o->b, (uint64_t)n * o->d + n, p->num_weights);
+    if (o->code == OP_GATHER) return within(o->a, n, num_index);
     if (o->code == OP_WHERE)
         return within(o->c, o->flags & 1 ? n : 1, end) && within(o->a, o->flags & 2 ? n : 1, end) &&
                within(o->b, o->flags & 4 ? n : 1, end);
     if (o->code == OP_MATMUL)
         return o->d && o->c && results <= MOST_WORK / o->c && within(o->a, (uint64_t)n * o->c, end) &&
                within(o->b, (uint64_t)o->c * o->d, end);
-    if (o->code == OP_PICK) return o->d && within(o->a, 1, end) && within(o->b, (uint64_t)o->d * n, p->num_index);
+    if (o->code == OP_PICK) return o->d && within(o->a, 1, end) && within(o->b, (uint64_t)o->d * n, num_index);
     if (o->code >= OP_FIRST_UNARY && o->code <= OP_LAST_UNARY) return within(o->a, n, end);
     if (o->code >= OP_FIRST_BINARY && o->code <= OP_LAST_BINARY)
         return within(o->a, o->flags & 1 ? n : 1, end) && within(o->b, o->flags & 2 ? n : 1, end);
@@ -91,16 +104,40 @@ static bool pack(bp_dense *layer, const float *from, uint32_t inputs, uint32_t o
     return true;
 }
 
-/* `count` 4-byte items, or NULL */
-static void *items(bp_cursor *cursor, uint32_t count) {
-    if (cursor->failed || (size_t)(cursor->end - cursor->at) / 4 < count) {
+/* `count` items of `bytes` each, or NULL */
+static void *items(bp_cursor *cursor, uint32_t count, size_t bytes) {
+    if (cursor->failed || (size_t)(cursor->end - cursor->at) / bytes < count) {
         cursor->failed = true;
         return NULL;
     }
-    void *copy = malloc(((size_t)count + 1) * 4);
-    if (copy && count) memcpy(copy, cursor->at, (size_t)count * 4);
-    cursor->at += (size_t)count * 4;
+    void *copy = malloc(((size_t)count + 1) * bytes);
+    if (copy && count) memcpy(copy, cursor->at, (size_t)count * bytes);
+    cursor->at += (size_t)count * bytes;
     return copy;
+}
+
+/* An array of `count` numbers of `bytes` each: constants, then zeros, with room behind them. */
+static void *array(const void *constants, uint32_t num_constants, uint32_t count, size_t bytes) {
+    size_t size = (((size_t)count + 64) * bytes + 63) / 64 * 64;
+    char *made = aligned_alloc(64, size);
+    if (!made) return NULL;
+    memset(made, 0, size);
+    memcpy(made, constants, (size_t)num_constants * bytes);
+    return made;
+}
+
+/* The section of the doubles, at the end; a program without one leaves everything at 0. */
+static bool read_doubles(bedplate_policy *p, bp_cursor *cursor) {
+    if (cursor->failed || cursor->at == cursor->end) return true;
+    p->num_doubles = bp_read_u32(cursor);
+    p->num_wide_constants = bp_read_u32(cursor);
+    p->num_wide_index = bp_read_u32(cursor);
+    cursor->failed = cursor->failed || p->num_doubles > MOST_FLOATS || p->num_wide_constants > p->num_doubles;
+    double *constants = items(cursor, p->num_wide_constants, sizeof(double));
+    p->wide_index = items(cursor, p->num_wide_index, 4);
+    if (constants && p->wide_index) p->doubles = array(constants, p->num_wide_constants, p->num_doubles, sizeof(double));
+    free(constants);
+    return p->doubles != NULL;
 }
 
 static bedplate_status read_program(bedplate_policy *p, const bedplate_bundle *bundle, bedplate_error *error) {
@@ -118,19 +155,15 @@ static bedplate_status read_program(bedplate_policy *p, const bedplate_bundle *b
         !within(p->num_constants, p->num_inputs, p->num_floats))
         return bp_fail(error, BEDPLATE_BAD_FORMAT, "the policy has %u inputs and %u outputs; expected %llu and %llu",
                        p->num_inputs, p->num_outputs, (unsigned long long)inputs, (unsigned long long)outputs);
-    float *constants = items(&cursor, p->num_constants);
-    p->pool = items(&cursor, p->num_weights);
-    p->index = items(&cursor, p->num_index);
-    p->outputs = items(&cursor, p->num_outputs);
-    p->ops = p->num_ops <= MOST_FLOATS ? items(&cursor, p->num_ops * 8) : NULL;
-    size_t size = ((size_t)p->num_floats + 64) * sizeof(float);
-    p->floats = aligned_alloc(64, (size + 63) / 64 * 64);
+    float *constants = items(&cursor, p->num_constants, 4);
+    p->pool = items(&cursor, p->num_weights, 4);
+    p->index = items(&cursor, p->num_index, 4);
+    p->outputs = items(&cursor, p->num_outputs, 4);
+    p->ops = p->num_ops <= MOST_FLOATS ? items(&cursor, p->num_ops * 8, 4) : NULL;
+    if (constants) p->floats = array(constants, p->num_constants, p->num_floats, sizeof(float));
+    bool wide = read_doubles(p, &cursor);
     p->memory = calloc((size_t)p->num_memory + 1, sizeof(float));
-    bool complete = constants && p->pool && p->index && p->outputs && p->ops && p->floats && p->memory;
-    if (complete) {
-        memset(p->floats, 0, size);
-        memcpy(p->floats, constants, p->num_constants * sizeof(float));
-    }
+    bool complete = constants && p->pool && p->index && p->outputs && p->ops && p->floats && wide && p->memory;
     free(constants);
     if (!complete || cursor.failed || cursor.at != cursor.end)
         return bp_fail(error, cursor.failed || complete ? BEDPLATE_BAD_FORMAT : BEDPLATE_NO_MEMORY,
@@ -141,6 +174,9 @@ static bedplate_status read_program(bedplate_policy *p, const bedplate_bundle *b
 static bedplate_status check_program(bedplate_policy *p, bedplate_error *error) {
     for (uint32_t i = 0; i < p->num_index; i++)
         if (p->index[i] >= p->num_floats) return bp_fail(error, BEDPLATE_BAD_FORMAT, "the policy's index %u", i);
+    for (uint32_t i = 0; i < p->num_wide_index; i++)
+        if (p->wide_index[i] >= p->num_doubles)
+            return bp_fail(error, BEDPLATE_BAD_FORMAT, "the policy's index %u of doubles", i);
     for (uint32_t i = 0; i < p->num_outputs; i++)
         if (p->outputs[i] >= p->num_floats) return bp_fail(error, BEDPLATE_BAD_FORMAT, "the policy's output %u", i);
     p->layers = calloc((size_t)p->num_ops + 1, sizeof *p->layers);
@@ -192,6 +228,8 @@ void bedplate_policy_free(bedplate_policy *p) {
     free(p->layers);
     free(p->pool);
     free(p->index);
+    free(p->wide_index);
+    free(p->doubles);
     free(p->outputs);
     free(p->ops);
     free(p->floats);
@@ -203,131 +241,44 @@ void bedplate_policy_reset(bedplate_policy *p) { p->fresh = true; }
 
 /* --- running ---------------------------------------------------------------------------------------------------- */
 
-#define EACH(expression)                                 \
-    for (uint32_t k = 0; k < o->n; k++) {                \
-        float x = m[o->a + k];                           \
-        y[k] = (expression);                             \
-    }                                                    \
-    break
+#define REAL float
+#define NAME(part) part##_floats
+#define MATH(function) function##f
+#define VECTOR(function) kernels->function
+#include "operations.inc"
 
-static void unary(const bp_kernels *kernels, const op *o, const float *m, float *y) {
-    switch (o->code) {
-    case OP_TANH: kernels->tanh(m + o->a, y, o->n); break;
-    case OP_EXP: kernels->exp(m + o->a, y, o->n); break;
-    case OP_SIGMOID: kernels->sigmoid(m + o->a, y, o->n); break;
-    case OP_RELU: EACH(x < 0.0f ? 0.0f : x);
-    case OP_NEG: EACH(-x);
-    case OP_ABS: EACH(fabsf(x));
-    case OP_SQRT: EACH(sqrtf(x));
-    case OP_SIN: EACH(sinf(x));
-    case OP_COS: EACH(cosf(x));
-    case OP_TAN: EACH(tanf(x));
-    case OP_ASIN: EACH(asinf(x));
-    case OP_ACOS: EACH(acosf(x));
-    case OP_ATAN: EACH(atanf(x));
-    case OP_LOG: EACH(logf(x));
-    case OP_RECIPROCAL: EACH(1.0f / x);
-    case OP_NOT: EACH(x == 0.0f);
-    case OP_TRUNC: EACH(truncf(x));
-    case OP_FLOOR: EACH(floorf(x));
-    case OP_CEIL: EACH(ceilf(x));
-    case OP_ROUND: EACH(rintf(x));
-    case OP_SIGN: EACH(x > 0.0f ? 1.0f : x < 0.0f ? -1.0f : x);
-    case OP_SOFTPLUS: EACH(x > 0.0f ? x + log1pf(expf(-x)) : log1pf(expf(x)));
-    case OP_IS_TRUE: EACH(x != 0.0f);
-    case OP_EXPM1: EACH(expm1f(x));
-    }
-}
-#undef EACH
-
-#define EACH(expression)                                                                 \
-    for (uint32_t k = 0; k < o->n; k++) {                                                \
-        float u = m[o->a + (o->flags & 1 ? k : 0)], v = m[o->b + (o->flags & 2 ? k : 0)]; \
-        y[k] = (expression);                                                             \
-    }                                                                                    \
-    break
-
-/* NaN passes through max and min, as in torch */
-static void binary(const op *o, const float *m, float *y) {
-    switch (o->code) {
-    case OP_ADD: EACH(u + v);
-    case OP_SUB: EACH(u - v);
-    case OP_MUL: EACH(u * v);
-    case OP_DIV: EACH(u / v);
-    case OP_MAX: EACH(u > v || u != u ? u : v);
-    case OP_MIN: EACH(u < v || u != u ? u : v);
-    case OP_POW: EACH(powf(u, v));
-    case OP_EQUAL: EACH(u == v);
-    case OP_LESS: EACH(u < v);
-    case OP_GREATER: EACH(u > v);
-    case OP_LESS_EQUAL: EACH(u <= v);
-    case OP_GREATER_EQUAL: EACH(u >= v);
-    case OP_AND: EACH(u != 0.0f && v != 0.0f);
-    case OP_OR: EACH(u != 0.0f || v != 0.0f);
-    }
-}
-#undef EACH
-
-static float reduce(uint32_t code, const float *x, uint32_t n) {
-    float best = x[0], sum = 0.0f;
-    uint32_t place = 0;
-    for (uint32_t i = 0; i < n; i++) {
-        sum += code == OP_L2 ? x[i] * x[i] : x[i];
-        bool better = code == OP_REDUCE_MAX || code == OP_ARG_MAX ? x[i] > best : x[i] < best;
-        if (better || (x[i] != x[i] && best == best)) best = x[i], place = i;
-    }
-    switch (code) {
-    case OP_SUM: return sum;
-    case OP_MEAN: return sum / (float)n;
-    case OP_L2: return sqrtf(sum);
-    case OP_ARG_MAX:
-    case OP_ARG_MIN: return (float)place;
-    default: return best;
-    }
+static void wide_tanh(const double *x, double *y, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++) y[i] = tanh(x[i]);
 }
 
-static void matmul(const op *o, const float *m, float *y) {
-    for (uint32_t r = 0; r < o->n; r++)
-        for (uint32_t q = 0; q < o->d; q++) {
-            float sum = 0.0f;
-            for (uint32_t i = 0; i < o->c; i++)
-                sum += m[o->a + (size_t)r * o->c + i] * m[o->b + (size_t)i * o->d + q];
-            y[(size_t)r * o->d + q] = sum;
-        }
+static void wide_exp(const double *x, double *y, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++) y[i] = exp(x[i]);
 }
 
-/* Row number m[a] of a table of addresses; what is no row gives NaN, and the guard sees it. */
-static void pick(const bedplate_policy *p, const op *o, const float *m, float *y) {
-    float row = m[o->a];
-    if (row < 0.0f) row += (float)o->d;
-    bool inside = row >= 0.0f && row < (float)o->d;
-    const uint32_t *places = p->index + o->b + (inside ? (size_t)row * o->n : 0);
-    for (uint32_t k = 0; k < o->n; k++) y[k] = inside ? m[places[k]] : NAN;
+static void wide_sigmoid(const double *x, double *y, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++) y[i] = 1.0 / (1.0 + exp(-x[i]));
 }
+
+#define REAL double
+#define NAME(part) part##_doubles
+#define MATH(function) function
+#define VECTOR(function) wide_##function
+#include "operations.inc"
 
 static void run(const bedplate_policy *p) {
     float *m = p->floats;
     for (uint32_t i = 0; i < p->num_ops; i++) {
         const op *o = &p->ops[i];
-        float *y = m + o->dst;
         if (o->code == OP_DENSE) {
-            p->kernels->dense(&p->layers[i], m + o->a, y);
-        } else if (o->code == OP_GATHER) {
-            for (uint32_t k = 0; k < o->n; k++) y[k] = m[p->index[o->a + k]];
-        } else if (o->code == OP_WHERE) {
-            for (uint32_t k = 0; k < o->n; k++)
-                y[k] = m[o->c + (o->flags & 1 ? k : 0)] != 0.0f ? m[o->a + (o->flags & 2 ? k : 0)]
-                                                                 : m[o->b + (o->flags & 4 ? k : 0)];
-        } else if (o->code == OP_MATMUL) {
-            matmul(o, m, y);
-        } else if (o->code == OP_PICK) {
-            pick(p, o, m, y);
-        } else if (o->code <= OP_LAST_UNARY) {
-            unary(p->kernels, o, m, y);
-        } else if (o->code <= OP_LAST_BINARY) {
-            binary(o, m, y);
+            p->kernels->dense(&p->layers[i], m + o->a, m + o->dst);
+        } else if (o->code == OP_WIDEN) {
+            for (uint32_t k = 0; k < o->n; k++) p->doubles[o->dst + k] = (double)m[o->a + k];
+        } else if (o->code == OP_NARROW) {
+            for (uint32_t k = 0; k < o->n; k++) m[o->dst + k] = (float)p->doubles[o->a + k];
+        } else if (o->flags & WIDE) {
+            run_doubles(p->kernels, p->wide_index, o, p->doubles);
         } else {
-            for (uint32_t k = 0; k < o->n; k++) y[k] = reduce(o->code, m + o->a + (size_t)k * o->d, o->d);
+            run_floats(p->kernels, p->index, o, m);
         }
     }
 }

@@ -54,3 +54,17 @@ def mlp(sizes: tuple[int, ...], activation: str = "Tanh", seed: int = 0) -> byte
             nodes.append(helper.make_node(activation, [name], [f"a{index}"]))
             last = f"a{index}"
     return graph(nodes, {"x": sizes[0]}, {"command": sizes[-1]}, **constants)
+
+
+def chooser(size: int = 4) -> bytes:
+    """A graph from "x" to a "command" of 2 that chooses in doubles: every kind of operation on them."""
+    wide = [("Cast", ["x"], ["wide"], {"to": TensorProto.DOUBLE}), ("MatMul", ["wide", "turn"], ["turned"], {}),
+            ("Sin", ["turned"], ["waves"], {}), ("Mul", ["waves", "wide"], ["heights"], {}),
+            ("ArgMax", ["heights"], ["best"], {"axis": 1, "keepdims": 0}),
+            ("Gather", ["heights", "best"], ["high"], {"axis": 1}),
+            ("ReduceMin", ["heights"], ["low"], {"axes": [1]}), ("Less", ["high", "low"], ["never"], {}),
+            ("Where", ["never", "low", "high"], ["chosen"], {}), ("Concat", ["chosen", "low"], ["both"], {"axis": 1}),
+            ("Cast", ["both"], ["command"], {"to": FLOAT})]  # fmt: skip
+    nodes = [helper.make_node(kind, given, made, **how) for kind, given, made, how in wide]
+    turn = np.random.default_rng(0).normal(size=(size, size))
+    return graph(nodes, {"x": size}, {"command": 2}, turn=turn)

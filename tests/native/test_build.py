@@ -84,3 +84,16 @@ def test_broken_sources_are_named(compiler, monkeypatch, tmp_path):
     (tmp_path / "src" / "broken.c").write_text("int f(void) { return nothing; }\n")
     with pytest.raises(BedplateError, match="failed"):
         library.compiled(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["part.c", "part.h", "part.inc"])
+def test_a_changed_source_is_compiled_anew(name, compiler, monkeypatch, tmp_path):
+    monkeypatch.setenv("BEDPLATE_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "src").mkdir()
+    (tmp_path / "include").mkdir()
+    (tmp_path / "include" / "bedplate.h").write_text("")
+    (tmp_path / "src" / "whole.c").write_text("int f(void) { return 1; }\n")
+    (tmp_path / "src" / name).write_text("/* before */\n")
+    before = library.compiled(tmp_path)
+    (tmp_path / "src" / name).write_text("/* after */\n")
+    assert library.compiled(tmp_path) != before

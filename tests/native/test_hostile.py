@@ -10,7 +10,7 @@ import zlib
 
 import numpy as np
 import pytest
-from tests.native.networks import contract_for, mlp
+from tests.native.networks import chooser, contract_for, mlp
 
 from bedplate.bundle.contract import GuardSettings
 from bedplate.export.native.lower import to_bpw
@@ -46,10 +46,11 @@ def loader(compiler, source, tmp_path_factory):
     return load
 
 
-@pytest.fixture(scope="module")
-def good() -> bytes:
+@pytest.fixture(scope="module", params=["floats", "doubles"])
+def good(request) -> bytes:
     """A whole file."""
-    return to_bpw(mlp((4, 9, 2)), contract_for(4, 2), GuardSettings())
+    data = mlp((4, 9, 2)) if request.param == "floats" else chooser()
+    return to_bpw(data, contract_for(4, 2), GuardSettings())
 
 
 def sealed(content: bytes, head: bytes) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import struct
 import subprocess
 import sys
 
@@ -12,6 +13,7 @@ import pytest
 from onnx import helper
 from tests.native.networks import contract_for, graph, mlp
 
+from bedplate.bundle.bpw import HEADER_BYTES, encode_contract
 from bedplate.bundle.contract import GuardSettings, MemoryContract
 from bedplate.core.errors import BedplateError
 from bedplate.export.native.lower import Unsupported, to_bpw
@@ -42,12 +44,31 @@ UNARY = ["Tanh", "Exp", "Sigmoid", "Relu", "Neg", "Abs", "Sin", "Cos", "Tan", "A
          "Sqrt", "Log", "Reciprocal", "Softplus"]  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", UNARY)
-def test_functions_of_one_number(kind):
+def in_doubles(nodes: list) -> list:
+    """The same nodes between casts of "x" to doubles and of "command" back."""
+    for node in nodes:
+        for names in (node.input, node.output):
+            names[:] = [f"{name}64" if name in ("x", "command") else name for name in names]
+    return [
+        helper.make_node("Cast", ["x"], ["x64"], to=11),
+        *nodes,
+        helper.make_node("Cast", ["command64"], ["command"], to=1),
+    ]
+
+
+FLOATS_ONLY = ("Tan", "Atan", "Softplus")
+"""What ONNX Runtime has for floats alone."""
+
+
+@pytest.mark.parametrize(
+    ("kind", "wide"), [(k, w) for k in UNARY for w in (False, True) if not w or k not in FLOATS_ONLY]
+)
+def test_functions_of_one_number(kind, wide):
     values = np.concatenate([np.linspace(-90, 90, 1203), np.linspace(-1, 1, 77), [0.0, -0.0, 1e-30, 2.5, -0.5]])
     rows = values.astype(np.float32)[:, None]
     rows = np.abs(rows) + 1e-3 if kind in ("Sqrt", "Log", "Reciprocal") else rows
-    expected, found = both(graph([helper.make_node(kind, ["x"], ["command"])], {"x": 1}, {"command": 1}), 1, 1, rows)
+    nodes = [helper.make_node(kind, ["x"], ["command"])]
+    expected, found = both(graph(in_doubles(nodes) if wide else nodes, {"x": 1}, {"command": 1}), 1, 1, rows)
     # beyond float32 both are infinite, or nearly
     fine = np.abs(expected) < 1e38
     assert np.all(np.abs(found[fine] - expected[fine]) <= 2e-6 * np.maximum(1.0, np.abs(expected[fine])))
@@ -58,8 +79,9 @@ BINARY = ["Add", "Sub", "Mul", "Div", "Max", "Min"]
 TRUTHS = ["Equal", "Less", "Greater", "LessOrEqual", "GreaterOrEqual"]
 
 
+@pytest.mark.parametrize("wide", [False, True])
 @pytest.mark.parametrize("kind", BINARY + TRUTHS)
-def test_functions_of_two_numbers(kind):
+def test_functions_of_two_numbers(kind, wide):
     rows = np.random.default_rng(2).integers(-3, 4, (60, 4)).astype(np.float32)
     rows[:, 2:] += 0.25 * (kind == "Div")
     out = "truth" if kind in TRUTHS else "command"
@@ -68,29 +90,33 @@ def test_functions_of_two_numbers(kind):
         helper.make_node(kind, ["a", "b"], [out]),
     ]
     if kind in TRUTHS:
-        nodes.append(helper.make_node("Cast", [out], ["command"], to=1))
+        nodes.append(helper.make_node("Cast", [out], ["command"], to=11 if wide else 1))
+    nodes = in_doubles(nodes) if wide else nodes
     expected, found = both(graph(nodes, {"x": 4}, {"command": 2}), 4, 2, rows)
     assert np.array_equal(found, expected)
 
 
+@pytest.mark.parametrize("wide", [False, True])
 @pytest.mark.parametrize("kind", ["ReduceMean", "ReduceMax", "ReduceMin", "ReduceL2", "ArgMax", "ArgMin"])
 @pytest.mark.parametrize("axis", [1, 2])
-def test_reductions_of_rearranged_numbers(kind, axis):
+def test_reductions_of_rearranged_numbers(kind, axis, wide):
     rows = np.random.default_rng(3).normal(size=(40, 12)).astype(np.float32)
     how = {"axis": axis} if kind.startswith("Arg") else {"axes": [axis]}
     nodes = [
         helper.make_node("Reshape", ["x", "shape"], ["cube"]),
         helper.make_node("Transpose", ["cube"], ["turned"], perm=[0, 2, 1]),
         helper.make_node(kind, ["turned"], ["less"], keepdims=0, **how),
-        helper.make_node("Cast", ["less"], ["command"], to=1),
+        helper.make_node("Cast", ["less"], ["command"], to=11 if wide else 1),
     ]
+    nodes = in_doubles(nodes) if wide else nodes
     size = 3 if axis == 1 else 4
     data = graph(nodes, {"x": 12}, {"command": size}, shape=np.array([1, 3, 4], np.int64))
     expected, found = both(data, 12, size, rows)
     assert np.abs(found - expected).max() <= 1e-6
 
 
-def test_the_choice_of_a_row_and_products_of_matrices():
+@pytest.mark.parametrize("wide", [False, True])
+def test_the_choice_of_a_row_and_products_of_matrices(wide):
     rows = np.random.default_rng(4).normal(size=(40, 12)).astype(np.float32)
     nodes = [
         helper.make_node("Reshape", ["x", "shape"], ["cube"]),
@@ -100,9 +126,59 @@ def test_the_choice_of_a_row_and_products_of_matrices():
         helper.make_node("ArgMax", ["heights"], ["best"], axis=0, keepdims=1),
         helper.make_node("Gather", ["square", "best"], ["command"], axis=0),
     ]
+    nodes = in_doubles(nodes) if wide else nodes
     data = graph(nodes, {"x": 12}, {"command": 3}, shape=np.array([3, 4], np.int64))
     expected, found = both(data, 12, 3, rows)
     assert np.abs(found - expected).max() <= 1e-5
+
+
+def test_what_is_computed_in_doubles_keeps_their_digits():
+    # x + 1e-12 - x is 0 in floats
+    nodes = [
+        helper.make_node("Add", ["x", "little"], ["more"]),
+        helper.make_node("Sub", ["more", "x"], ["difference"]),
+        helper.make_node("Div", ["difference", "little"], ["command"]),
+    ]
+    rows = np.random.default_rng(5).uniform(0.5, 2, (40, 2)).astype(np.float32)
+    data = graph(in_doubles(nodes), {"x": 2}, {"command": 2}, little=np.array(1e-12))
+    expected, found = both(data, 2, 2, rows)
+    assert np.array_equal(found, expected)
+    assert np.abs(found - 1).max() < 1e-3
+
+
+def test_truths_and_whole_numbers_go_between_floats_and_doubles():
+    # a choice made in doubles takes floats, one made in floats takes doubles, and both are put side by side
+    nodes = [
+        helper.make_node("Cast", ["x"], ["wide"], to=11),
+        helper.make_node("Greater", ["wide", "third"], ["large"]),
+        helper.make_node("Less", ["x", "half"], ["small"]),
+        helper.make_node("Where", ["large", "x", "half"], ["chosen"]),
+        helper.make_node("Where", ["small", "wide", "third"], ["chosen_wide"]),
+        helper.make_node("And", ["large", "small"], ["between"]),
+        helper.make_node("Concat", ["large", "small", "between"], ["truths"], axis=1),
+        helper.make_node("Cast", ["truths"], ["numbers"], to=1),
+        helper.make_node("ArgMax", ["wide"], ["place"], axis=1, keepdims=0),
+        helper.make_node("Gather", ["x", "place"], ["largest"], axis=1),
+        helper.make_node("Cast", ["place"], ["place_number"], to=1),
+        helper.make_node("Unsqueeze", ["place_number", "one"], ["place_column"]),
+        helper.make_node("Clip", ["chosen_wide", "low", ""], ["clipped"]),
+        helper.make_node("Cast", ["clipped"], ["narrow"], to=1),
+        helper.make_node("Concat", ["chosen", "narrow", "numbers", "largest", "place_column"], ["command"], axis=1),
+    ]
+    constants = {"third": np.array(1 / 3), "half": np.array(0.5, np.float32), "low": np.array(-0.7), "one": [1]}
+    rows = np.random.default_rng(6).uniform(-1, 1, (60, 4)).astype(np.float32)
+    expected, found = both(graph(nodes, {"x": 4}, {"command": 22}, **constants), 4, 22, rows)
+    assert np.array_equal(found, expected)
+    assert np.all(np.ptp(expected, axis=0) > 0)
+
+
+@pytest.mark.parametrize("activation", ["Elu", "LeakyRelu"])
+def test_a_graph_without_doubles_has_no_section_of_them(activation):
+    contract = contract_for(3, 2)
+    data = to_bpw(mlp((3, 5, 2), activation), contract, GuardSettings())
+    section = data[HEADER_BYTES + len(encode_contract(contract, GuardSettings())) :]
+    _, constants, _, outputs, weights, index, ops = struct.unpack_from("<7I", section)
+    assert len(section) == 4 * (7 + constants + outputs + weights + index + 8 * ops)
 
 
 def test_what_the_core_does_not_have_is_refused_by_name():
@@ -110,10 +186,10 @@ def test_what_the_core_does_not_have_is_refused_by_name():
     with pytest.raises(Unsupported, match="Erf"):
         to_bpw(graph(nodes, {"x": 1}, {"command": 1}), contract_for(1, 1), GuardSettings())
     nodes = [
-        helper.make_node("Cast", ["x"], ["wide"], to=11),
-        helper.make_node("Cast", ["wide"], ["command"], to=1),
+        helper.make_node("Cast", ["x"], ["half"], to=10),
+        helper.make_node("Cast", ["half"], ["command"], to=1),
     ]
-    with pytest.raises(Unsupported, match="Cast to DOUBLE"):
+    with pytest.raises(Unsupported, match="Cast to FLOAT16"):
         to_bpw(graph(nodes, {"x": 1}, {"command": 1}), contract_for(1, 1), GuardSettings())
 
 

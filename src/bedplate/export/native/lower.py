@@ -2,6 +2,8 @@
 
 What depends on no input is computed here. Operators that only move elements about are run on the addresses themselves
 and cost nothing on the robot. The rest must be in the closed table, or the export is refused by the operator's name.
+What the graph computes in doubles the program computes in doubles; whole numbers and truths lie with the numbers they
+come from, and are converted where they meet the others.
 """
 
 from __future__ import annotations
@@ -16,12 +18,12 @@ from onnx.reference import ReferenceEvaluator
 from bedplate.bundle.bpw import encode
 from bedplate.bundle.contract import Contract, GuardSettings
 from bedplate.core.errors import BedplateError
-from bedplate.export.native.program import BINARY, REDUCE, UNARY, Program
+from bedplate.export.native.program import BINARY, REDUCE, UNARY, Program, is_wide
 
 MOVES = ("Identity", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Transpose", "Expand", "Slice", "Split", "Concat",
          "Tile")  # fmt: skip
 OPSET = 17
-KEPT_TYPES = (TensorProto.FLOAT, TensorProto.INT64, TensorProto.INT32)
+WHOLE_TYPES = (TensorProto.INT64, TensorProto.INT32)
 
 
 class Unsupported(BedplateError):
@@ -61,11 +63,19 @@ class _Lowering:
             start += size
         self.program = Program(start)
 
-    def addresses(self, name: str) -> np.ndarray:
-        """Where the elements lie; constants are put into the program."""
+    def is_wide(self, *names: str) -> bool:
+        """Whether any of these values are doubles."""
+        return any(
+            is_wide(self.dynamic[name]) if name in self.dynamic else self.constants[name].dtype == np.float64
+            for name in names
+        )
+
+    def addresses(self, name: str, wide: bool | None = None) -> np.ndarray:
+        """Where the elements lie, as doubles if `wide`; constants are put into the program."""
+        as_wide = self.is_wide(name) if wide is None else wide
         if name in self.dynamic:
-            return self.dynamic[name]
-        return self.program.intern(self.constants[name])
+            return self.program.convert(self.dynamic[name], as_wide)
+        return self.program.intern(self.constants[name], as_wide)
 
     def lower(self, node: onnx.NodeProto) -> None:
         """Write one node."""
@@ -82,7 +92,8 @@ class _Lowering:
             moved = names if kind == "Concat" else names[:1]
             if any(name in self.dynamic for name in names[len(moved) :]):
                 raise _unsupported(node, "with a size that changes")
-            given = [self.addresses(name) if name in moved else self.constants[name] for name in names]
+            wide = self.is_wide(*moved)
+            given = [self.addresses(name, wide) if name in moved else self.constants[name] for name in names]
             self.dynamic.update(zip(node.output, _evaluate(node, given), strict=True))
             return
         handler = getattr(self, f"_{kind.lower()}", None)
@@ -91,31 +102,35 @@ class _Lowering:
         elif kind in UNARY:
             result = self.unary(kind, self.addresses(names[0]))
         elif kind in BINARY:
-            result = self.addresses(names[0])
+            wide = self.is_wide(*names)
+            result = self.addresses(names[0], wide)
             for name in names[1:]:
                 if kind == "Div" and self.whole & {names[0], name}:
                     raise _unsupported(node, "of whole numbers")
-                result = self.binary(kind, result, self.addresses(name))
+                # a square is a product, in ONNX Runtime too
+                square = kind == "Pow" and name in self.constants and bool(np.all(self.constants[name] == 2))
+                other = result if square else self.addresses(name, wide)
+                result = self.binary("Mul" if square else kind, result, other)
         elif kind in REDUCE:
             result = self.reduce(node, names)
         else:
             raise _unsupported(node)
         self.dynamic[node.output[0]] = result
-        if kind in ("ArgMax", "ArgMin") or (kind == "Cast" and _attributes(node)["to"] != TensorProto.FLOAT):
+        if kind in ("ArgMax", "ArgMin") or (kind == "Cast" and _attributes(node)["to"] in WHOLE_TYPES):
             self.whole.add(node.output[0])
 
     def unary(self, kind: str, x: np.ndarray) -> np.ndarray:
-        """Element by element."""
+        """Element by element, in the type of x."""
         n = x.size
-        dst = self.program.emit(kind, n, n, self.program.run(x))
+        dst = self.program.emit(kind, n, n, self.program.run(x), wide=is_wide(x))
         return np.arange(dst, dst + n).reshape(x.shape)
 
     def binary(self, kind: str, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """Element by element, broadcast."""
+        """Element by element, broadcast; both of one type."""
         shape = np.broadcast_shapes(x.shape, y.shape)
         n = int(np.prod(shape))
         (a, step_a), (b, step_b) = self.program.operand(x, shape), self.program.operand(y, shape)
-        dst = self.program.emit(kind, n, n, a, b, flags=step_a | step_b << 1)
+        dst = self.program.emit(kind, n, n, a, b, flags=step_a | step_b << 1, wide=is_wide(x))
         return np.arange(dst, dst + n).reshape(shape)
 
     def reduce(self, node: onnx.NodeProto, names: list[str]) -> np.ndarray:
@@ -131,7 +146,7 @@ class _Lowering:
         inner = int(np.prod([x.shape[axis] for axis in chosen]))
         n = x.size // inner
         start = self.program.run(np.transpose(x, [*kept, *chosen]))
-        dst = self.program.emit(node.op_type, n, n, start, d=inner)
+        dst = self.program.emit(node.op_type, n, n, start, d=inner, wide=is_wide(x))
         shape = [1 if axis in chosen else x.shape[axis] for axis in range(x.ndim)]
         if not attributes.get("keepdims", 1):
             shape = [x.shape[axis] for axis in kept]
@@ -139,42 +154,50 @@ class _Lowering:
 
     def _cast(self, node: onnx.NodeProto, names: list[str]) -> np.ndarray:
         to, x = _attributes(node)["to"], self.addresses(names[0])
+        if to in (TensorProto.FLOAT, TensorProto.DOUBLE):
+            return self.program.convert(x, to == TensorProto.DOUBLE)
         if to == TensorProto.BOOL:
             return self.unary("is_true", x)
-        if to not in KEPT_TYPES:
+        if to not in WHOLE_TYPES:
             raise _unsupported(node, f"to {TensorProto.DataType.Name(to)}")
-        return x if to == TensorProto.FLOAT else self.unary("trunc", x)
+        return self.unary("trunc", x)
 
     def _clip(self, node: onnx.NodeProto, names: list[str]) -> np.ndarray:
-        result = self.addresses(names[0])
+        wide = self.is_wide(*names)
+        result = self.addresses(names[0], wide)
         for kind, place in (("Max", 1), ("Min", 2)):
             if len(node.input) > place and node.input[place]:
-                result = self.binary(kind, result, self.addresses(node.input[place]))
+                result = self.binary(kind, result, self.addresses(node.input[place], wide))
         return result
 
     def _where(self, node: onnx.NodeProto, names: list[str]) -> np.ndarray:
-        parts = [self.addresses(name) for name in names]
+        wide = self.is_wide(*names[1:])
+        parts = [self.addresses(name, wide) for name in names]
         shape = np.broadcast_shapes(*(part.shape for part in parts))
         n = int(np.prod(shape))
         (c, step_c), (a, step_a), (b, step_b) = (self.program.operand(part, shape) for part in parts)
-        dst = self.program.emit("where", n, n, a, b, c, flags=step_c | step_a << 1 | step_b << 2)
+        dst = self.program.emit("where", n, n, a, b, c, flags=step_c | step_a << 1 | step_b << 2, wide=wide)
         return np.arange(dst, dst + n).reshape(shape)
 
     def _elu(self, node: onnx.NodeProto, names: list[str]) -> np.ndarray:
-        x, zero = self.addresses(names[0]), self.program.intern(np.zeros(()))
-        alpha = self.program.intern(np.array(_attributes(node).get("alpha", 1.0)))
+        x, wide = self.addresses(names[0]), self.is_wide(names[0])
+        zero = self.program.intern(np.zeros(()), wide)
+        alpha = self.program.intern(np.array(_attributes(node).get("alpha", 1.0)), wide)
         below = self.binary("Mul", alpha, self.unary("expm1", self.binary("Min", x, zero)))
         return self.binary("Add", self.binary("Max", x, zero), below)
 
     def _leakyrelu(self, node: onnx.NodeProto, names: list[str]) -> np.ndarray:
-        x, zero = self.addresses(names[0]), self.program.intern(np.zeros(()))
-        alpha = self.program.intern(np.array(_attributes(node).get("alpha", 0.01)))
+        x, wide = self.addresses(names[0]), self.is_wide(names[0])
+        zero = self.program.intern(np.zeros(()), wide)
+        alpha = self.program.intern(np.array(_attributes(node).get("alpha", 0.01)), wide)
         return self.binary("Add", self.binary("Max", x, zero), self.binary("Mul", alpha, self.binary("Min", x, zero)))
 
     def _gemm(self, node: onnx.NodeProto, names: list[str]) -> np.ndarray:
         attributes = _attributes(node)
         if any(name in self.dynamic for name in names[1:]) or attributes.get("transA"):
             raise _unsupported(node, "with weights that are computed")
+        if self.is_wide(names[0]):
+            raise _unsupported(node, "in doubles")
         weights = self.constants[names[1]] * np.float32(attributes.get("alpha", 1.0))
         weights = weights.T if attributes.get("transB") else weights
         bias = self.constants[names[2]] if len(names) > 2 else np.zeros(weights.shape[1], np.float32)
@@ -183,7 +206,8 @@ class _Lowering:
         return np.stack(rows)
 
     def _matmul(self, node: onnx.NodeProto, names: list[str]) -> np.ndarray:
-        x, y = (self.addresses(name) for name in names)
+        wide = self.is_wide(*names)
+        x, y = (self.addresses(name, wide) for name in names)
         left, right = x[None, :] if x.ndim == 1 else x, y[:, None] if y.ndim == 1 else y
         batch = np.broadcast_shapes(left.shape[:-2], right.shape[:-2])
         left = np.broadcast_to(left, batch + left.shape[-2:]).reshape(-1, *left.shape[-2:])
@@ -192,7 +216,7 @@ class _Lowering:
         results = []
         for one, other in zip(left, right, strict=True):
             a, b = self.program.run(one), self.program.run(other)
-            dst = self.program.emit("matmul", rows, rows * columns, a, b, inner, columns)
+            dst = self.program.emit("matmul", rows, rows * columns, a, b, inner, columns, wide=wide)
             results.append(np.arange(dst, dst + rows * columns).reshape(rows, columns))
         result = np.stack(results).reshape(*batch, rows, columns)
         # a vector has lost its axis
@@ -204,7 +228,7 @@ class _Lowering:
         x = self.addresses(names[0])
         if names[1] in self.constants:
             return np.take(x, self.constants[names[1]], axis=axis)
-        rows, index = np.moveaxis(x, axis, 0), self.dynamic[names[1]]
+        rows, index = np.moveaxis(x, axis, 0), self.addresses(names[1], is_wide(x))
         table = rows.reshape(rows.shape[0], -1)
         picked = np.stack([self.program.pick(int(row), table) for row in index.reshape(-1)])
         picked = picked.reshape(*index.shape, *rows.shape[1:])

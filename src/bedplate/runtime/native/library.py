@@ -98,7 +98,8 @@ def compiled(folder: Path | None = None) -> Path:
     files = sorted((source / "src").glob("*.c"))
     digest = hashlib.sha256(" ".join((compiler, *FLAGS, *LINKED)).encode())
     digest.update(str(os.stat(compiler).st_mtime_ns).encode())
-    for file in [*files, *sorted((source / "src").glob("*.h")), source / "include" / "bedplate.h"]:
+    included = sorted(file for kind in ("*.h", "*.inc") for file in (source / "src").glob(kind))
+    for file in [*files, *included, source / "include" / "bedplate.h"]:
         digest.update(file.name.encode() + b"\0" + file.read_bytes())
     target = _cache_folder() / f"libbedplate-{digest.hexdigest()[:24]}.so"
     if not target.exists():
