@@ -13,10 +13,12 @@ import onnx
 import pytest
 from onnx import helper, numpy_helper
 
-from bedplate.bundle.bundle import BUNDLE_JSON, GOLDEN, POLICY_ONNX, read_bundle, write_bundle
+from bedplate.bundle.bundle import BUNDLE_JSON, GOLDEN, POLICY_BPW, POLICY_ONNX, read_bundle, write_bundle
 from bedplate.cli.app import run as bedplate
 from bedplate.core import files
 from bedplate.core.errors import ContractMismatch, StorageError
+from bedplate.export.native.lower import to_bpw
+from bedplate.runtime.native.library import available
 from bedplate.runtime.policy import OnnxPolicy
 from bedplate.runtime.verification import NOT_FINITE, verify
 
@@ -58,7 +60,8 @@ def rewrite(exported, folder, graph=None, golden=None, **contract):
 def test_a_good_bundle_passes(exported):
     result = verify(read_bundle(exported.folder))
     assert result.passed
-    assert set(gates(result)) == {"samples", "parity", "determinism", "latency"}
+    native = set() if available() else {"native parity"}
+    assert set(gates(result)) == {"samples", "parity", "determinism", "latency"} | native
     assert result.latency.n >= 2000
     assert 0 < result.latency.p50_us <= result.latency.p99_us <= result.latency.p99_9_us
     assert result.parity.max_error >= result.parity.mean_error > 0
@@ -253,3 +256,27 @@ def test_a_path_that_leads_in_circles_is_refused(tmp_path, capsys):
     (tmp_path / "b").symlink_to(tmp_path / "a")
     assert bedplate(["verify", str(tmp_path / "a")]) == 2
     assert "cannot read bundle" in capsys.readouterr().err
+
+
+def test_another_network_in_policy_bpw_is_found(exported, tmp_path, capsys):
+    if reason := available():
+        pytest.skip(reason)
+    bundle = read_bundle(exported.folder)
+    model = onnx.load_model_from_string(bundle.policy_onnx)
+    weights = max(model.graph.initializer, key=lambda tensor: np.prod(tensor.dims))
+    weights.CopyFrom(numpy_helper.from_array(numpy_helper.to_array(weights) * np.float32(1.01), weights.name))
+    other = to_bpw(model.SerializeToString(), bundle.contract, bundle.info.guard)
+    # hashes and contract fit, policy.onnx is the right one
+    write_bundle(tmp_path / "bundle", bundle.info, {**bundle.files, POLICY_BPW: other})
+    result = verify(read_bundle(tmp_path / "bundle"), 2000)
+    assert [name for name, passed in gates(result).items() if not passed] == ["native parity"]
+    assert bedplate(["verify", str(tmp_path / "bundle")]) == 1
+    assert "native parity" in capsys.readouterr().err
+
+
+def test_without_a_compiler_verify_says_that_policy_bpw_was_not_replayed(exported, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("bedplate.runtime.verification.available", lambda: "no C compiler here")
+    assert bedplate(["verify", str(exported.folder), "-o", str(tmp_path / "v.json")]) == 0
+    assert "no C compiler here" in "".join(capsys.readouterr())
+    written = json.loads((tmp_path / "v.json").read_text())
+    assert written["native_parity"] is None and written["native_skipped"] == "no C compiler here"

@@ -47,6 +47,8 @@ def verify(
             f"call: p50 {latency.p50_us:.1f} us, p99 {latency.p99_us:.1f} us, p99.9 {latency.p99_9_us:.1f} us "
             f"over {latency.n} calls; {path}"
         )
+        if result.native_skipped:
+            render.show_note(f"not replayed on the native core: {result.native_skipped}")
         if result.passed:
             folder = shlex.quote(str(bundle))
             render.show_note(f"next: bedplate serve {folder} --link URL, with a robot or `bedplate robot` at the URL")

@@ -2,6 +2,7 @@
 
 Needs numpy and ONNX Runtime only, so that it runs on the robot. The golden samples are replayed on a bare ONNX Runtime
 session; the policy that `serve` runs (bound buffers, memory handed on) must then give the same bits as that session.
+A bundle's policy.bpw is replayed on the native core too, where this machine can compile it.
 """
 
 from __future__ import annotations
@@ -13,9 +14,11 @@ from dataclasses import dataclass
 import numpy as np
 import onnxruntime as ort
 
-from bedplate.bundle.bundle import Bundle
+from bedplate.bundle.bundle import POLICY_BPW, Bundle
 from bedplate.bundle.golden import MIN_SAMPLES
 from bedplate.runtime.latency import LatencyHistogram, LatencySummary
+from bedplate.runtime.native.library import available
+from bedplate.runtime.native.replay import replay_native
 from bedplate.runtime.policy import OnnxPolicy, open_session
 
 SCHEMA = 1
@@ -34,7 +37,7 @@ class Gate:
     """One question with a limit.
 
     Attributes:
-        name: "samples", "parity", "determinism" or "latency".
+        name: "samples", "parity", "determinism", "latency" or "native parity".
         found: what was measured, with its unit.
         expected: the limit, with its unit.
         passed: the answer.
@@ -67,7 +70,12 @@ class Parity:
 
 @dataclass(frozen=True)
 class Verification:
-    """The content of verification.json."""
+    """The content of verification.json.
+
+    Attributes:
+        native_parity: of policy.bpw on the native core; None where it was not replayed.
+        native_skipped: why it was not, in words; "" where it was.
+    """
 
     schema: int
     task: str
@@ -77,6 +85,8 @@ class Verification:
     gates: tuple[Gate, ...]
     samples: int
     parity: Parity
+    native_parity: Parity | None
+    native_skipped: str
     latency: LatencySummary
     control_period_us: float
     time_utc: str
@@ -92,7 +102,7 @@ def verify(bundle: Bundle, calls: int = LATENCY_CALLS) -> Verification:
 
     Raises:
         ContractMismatch: the graph's inputs or outputs are not those of the contract.
-        BedplateError: ONNX Runtime cannot load the graph.
+        BedplateError: ONNX Runtime cannot load the graph, or the native core refuses policy.bpw.
     """
     # the policy as `serve` runs it; its constructor checks names and shapes of the graph
     policy = OnnxPolicy(bundle)
@@ -101,12 +111,14 @@ def verify(bundle: Bundle, calls: int = LATENCY_CALLS) -> Verification:
     parity = compare(outputs, bundle)
     differing = count_differing(session, bundle, outputs) + count_differing_served(policy, session, bundle)
     latency = time_calls(policy, bundle, max(calls, 2000))
+    skipped = available() if POLICY_BPW in bundle.files else f"the bundle has no {POLICY_BPW}"
+    native = None if skipped else compare(replay_native(bundle), bundle)
     samples, period_us = bundle.golden.num_samples, bundle.contract.control_dt_s * 1e6
 
     gates = (
         Gate("samples", str(samples), f">= {MIN_SAMPLES}", samples >= MIN_SAMPLES),
         # written so that NaN fails
-        Gate("parity", f"{parity.max_error:.3g}", f"<= {PARITY_LIMIT:g}", parity.max_error <= PARITY_LIMIT),
+        _parity_gate("parity", parity),
         Gate("determinism", f"{differing} answers differ", "0 answers differ", differing == 0),
         Gate(
             "latency",
@@ -114,6 +126,7 @@ def verify(bundle: Bundle, calls: int = LATENCY_CALLS) -> Verification:
             f"<= one control period, {period_us:.0f} us",
             latency.p99_us <= period_us,
         ),
+        *(() if native is None else (_parity_gate("native parity", native),)),
     )
     return Verification(
         schema=SCHEMA,
@@ -124,6 +137,8 @@ def verify(bundle: Bundle, calls: int = LATENCY_CALLS) -> Verification:
         gates=gates,
         samples=samples,
         parity=parity,
+        native_parity=native,
+        native_skipped=skipped,
         latency=latency,
         control_period_us=period_us,
         time_utc=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
@@ -135,6 +150,10 @@ def verify(bundle: Bundle, calls: int = LATENCY_CALLS) -> Verification:
             "architecture": platform.machine(),
         },
     )
+
+
+def _parity_gate(name: str, parity: Parity) -> Gate:
+    return Gate(name, f"{parity.max_error:.3g}", f"<= {PARITY_LIMIT:g}", parity.max_error <= PARITY_LIMIT)
 
 
 def replay(session: ort.InferenceSession, bundle: Bundle) -> dict[str, np.ndarray]:
