@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import re
 import shutil
 import subprocess
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 from tests.host.plan_hosts import AMPERE, BARE, BLACKWELL, HEALTHY, VOLTA, snapshot
 
+from bedplate.cli import app
 from bedplate.core.errors import BedplateError
 from bedplate.host.checks import all_checks
 from bedplate.host.plan.build import Plan, make_plan
@@ -203,3 +205,19 @@ def test_the_scripts_are_clean(shell: list[str], tmp_path: Path) -> None:
         path.write_text(text)
         done = subprocess.run([*shell, str(path)], capture_output=True, text=True)
         assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_command_writes_the_script_and_says_what_is_in_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, out = tmp_path / "snapshot", tmp_path / "plan.sh"
+    folder.mkdir()
+    for name, text in BARE.items():
+        (folder / f"{name}.txt").write_text(text)
+    assert app.run(["plan", "--snapshot", str(folder), "-o", str(out), "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["stream"] == "580-open"
+    assert [step["code"] for step in answer["steps"]][-1] == "cdi"
+    assert out.read_text().startswith("#!/bin/sh\n# bedplate plan 1\n")
+    for options in (["--offline", "a b"], ["--user", "x;y"], ["--cuda", "12"], ["--for", "x"]):
+        assert app.run(["plan", "--snapshot", str(folder), "-o", str(out), *options]) == 2

@@ -28,6 +28,7 @@ COMMANDS = {
     "doctor": "Say what is wrong with a GPU host, root cause first; also of a snapshot or a pasted log.",
     "collect": "Collect a redacted snapshot of this host, or print the script that does.",
     "plan": "Write a shell plan that mends a RHEL 8 GPU host, from its findings; changes nothing.",
+    "apply": "Run a plan on this host as root: asks, keeps a journal, stops at the first failure.",
     "init": "Write a working site project: one task, one recipe, one test.",
     "tasks": "List the tasks; `tasks check ID` proves what can be proved about one.",
     "recipes": "List the recipes.",

@@ -76,7 +76,7 @@ def doctor(
     if as_json:
         render.show_json(to_json(findings))
     else:
-        _show(findings, language, show_all)
+        show_findings(findings, language, show_all)
         if not host.live:
             for note in host.notes:
                 render.show_note(note)
@@ -95,7 +95,8 @@ def _read_file(path: Path):  # type: ignore[no-untyped-def]
         raise BedplateError(f"log {path}: {error.strerror}", "a readable file, or - for standard input") from error
 
 
-def _show(findings: Sequence[Finding], language: str, show_all: bool) -> None:
+def show_findings(findings: Sequence[Finding], language: str, show_all: bool) -> None:
+    """Print findings for people; passes and skips with `show_all` only."""
     words = WORDS[language]
     render.out.print(Text(f"host: {verdict(findings)}", style="bold"))
     quiet = (Status.PASS, Status.SKIP)

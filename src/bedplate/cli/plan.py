@@ -64,7 +64,7 @@ def plan(
     for finding in made.by_hand:
         render.show_note(f"not mended by this plan: {finding.code}: {finding.summary}")
     if made.steps:
-        render.show_note(f"read {output}; then, on the host: sudo sh {output}")
+        render.show_note(f"read {output}; then, on the host: bedplate apply {output}, or sudo sh {output}")
     else:
         render.out.print("nothing needs to be done")
 
