@@ -82,3 +82,12 @@ def test_refusals_change_nothing(
     assert app.run(["apply", str(script), *options]) == 2
     assert says[kind] in capsys.readouterr().err.replace("\n", " ")
     assert host.log() == []
+
+
+def test_a_no_changes_nothing(host: FakeHost, script: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
+    asked: list[str] = []
+    monkeypatch.setattr("typer.confirm", lambda text, **_: bool(asked.append(text)))
+    assert app.run(["apply", str(script)]) == 1
+    assert "steps on this host" in asked[0]
+    assert host.log() == []

@@ -117,6 +117,15 @@ def test_a_stream_that_fits_stays_and_one_that_does_not_is_refused() -> None:
         make_plan(snapshot(BARE), Wishes(stream="latest-dkms"))
 
 
+def test_an_open_module_stays_open_when_only_its_package_tells() -> None:
+    texts = {**HEALTHY, "dnf": "", "modinfo": "", "nvidia-proc": ""}
+    assert make_plan(snapshot(texts), Wishes()).host.stream == "580-open"
+    newer = {name: text.replace("580.95.05", "595.58.03") for name, text in texts.items()}
+    assert make_plan(snapshot(newer), Wishes()).host.stream == "595-open"
+    newer["rpm-kernel"] = newer["rpm-kernel"].replace("kmod-nvidia-open-dkms", "other")
+    assert make_plan(snapshot(newer), Wishes()).host.stream == "580-open"
+
+
 @pytest.mark.parametrize(
     ("changes", "wishes", "says"),
     [

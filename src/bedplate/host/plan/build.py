@@ -90,8 +90,11 @@ def _current(facts: HostFacts) -> str:
     if words and FIXED.fullmatch(words[0]):
         return words[0]
     installed = branch(known(facts.driver, ""))
-    suffix = "open" if known(facts.module_flavour, "") == "open" else "dkms"
-    return f"{installed}-{suffix}" if installed else ""
+    flavour = known(facts.module_flavour, "")
+    if not flavour:
+        flavour = "open" if "kmod-nvidia-open-dkms" in known(facts.packages, {}) else ""
+    # a flavour that nobody told is no reason to change it
+    return f"{installed}-{'open' if flavour == 'open' else 'dkms'}" if installed and flavour else ""
 
 
 def for_fetching(plan: Plan) -> Plan:
