@@ -236,3 +236,28 @@ def test_a_driver_below_the_toolkits_own_is_told_what_it_lacks() -> None:
     finding = next(f for f in diagnose(Snapshot(texts)) if f.code == "HOST-WHEEL-DRIVER")
     assert finding.status is Status.INFO
     assert "570.26" in finding.summary
+
+
+@pytest.mark.parametrize(
+    ("card", "wanted", "unwanted"),
+    [
+        ("GV100GL [Tesla V100 PCIe 32GB]", ("580-dkms", "kmod-nvidia-latest-dkms", "epel"), "open"),
+        ("GA100 [A100 PCIe 40GB]", ("580-open", "kmod-nvidia-open-dkms", "epel"), "latest-dkms"),
+        ("GK210GL [Tesla K80]", ("replace the card",), "dnf"),
+    ],
+)
+def test_the_driver_that_is_missing_is_the_one_for_this_card(card: str, wanted: tuple[str, ...], unwanted: str) -> None:
+    texts = {
+        "lspci": f"3b:00.0 3D controller: NVIDIA Corporation {card} (rev a1)",
+        "rpm-kernel": "kernel-core-4.18.0-553.16.1.el8_10.x86_64",
+        "lsmod": "Module                  Size  Used by\nxfs                  1593344  2",
+    }
+    found = next(f for f in diagnose(Snapshot(texts)) if f.code == "HOST-DRIVER")
+    said = " ".join(str(do_text(step)) for step in found.remedy)
+    assert all(word in said for word in wanted), said
+    assert unwanted not in said
+
+
+def test_the_end_of_an_unlisted_branch_is_not_known() -> None:
+    texts = {"nvidia-smi": "NVIDIA-SMI 525.60.13  Driver Version: 525.60.13  CUDA Version: 12.0"}
+    assert next(f for f in diagnose(Snapshot(texts)) if f.code == "HOST-BRANCH-LIFE").status is Status.SKIP

@@ -8,6 +8,7 @@ from typing import Any
 
 from bedplate.core.check import Finding, Status, Step, run_checks
 from bedplate.host.checks import all_checks
+from bedplate.host.checks.driver_kind import stream
 from bedplate.host.checks.kinds import HostCheck, Texts, known
 from bedplate.host.facts import HostFacts, derive
 from bedplate.host.language import Both
@@ -68,12 +69,8 @@ def _values(facts: HostFacts) -> dict[str, Any]:
         "module": known(facts.module_version, known(facts.driver, "?")),
         "gpu": gpus[0].name if gpus else "the GPU",
         "bus": gpus[0].bus if gpus and gpus[0].bus else "?",
-        "stream": "580-dkms" if any(gpu.generation in OLD for gpu in gpus) else "580-open",
+        **stream(gpus),
     }
-
-
-OLD = frozenset({"maxwell", "pascal", "volta"})
-"""Generations that need the proprietary module; 580 is their last branch."""
 
 
 def _tie(findings: Sequence[Finding], checks: Iterable[HostCheck]) -> list[Finding]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from bedplate.core.check import Finding, Safety, Status
-from bedplate.host.checks.driver_kind import CLOSED, ONE_VERSION, OPEN
+from bedplate.host.checks.driver_kind import ONE_VERSION, OPEN, TOO_OLD, closed, stream
 from bedplate.host.checks.kinds import GPU, NOTHING, do, filled_steps, passed, reboot, state
 from bedplate.host.language import Both
 from bedplate.host.versions import branch
@@ -69,7 +69,7 @@ def _flavour(facts: Mapping[str, Any]) -> Finding:
             f"the open kernel module is installed, and {old[0].name} ({old[0].generation}) has no GSP: it needs the proprietary one",
             f"安装的是开源内核模块，而 {old[0].name}（{old[0].generation}）没有 GSP：需要闭源 (proprietary) 模块",
         )
-        return Finding(code, Status.FAIL, summary, (("lspci", old[0].name), ("modinfo", flavour)), GPU, CLOSED)
+        return Finding(code, Status.FAIL, summary, (("lspci", old[0].name), ("modinfo", flavour)), GPU, closed(old))
     if flavour == "proprietary" and new:
         summary = Both(
             f"the proprietary kernel module is installed, and {new[0].name} (Blackwell) needs the open one",
@@ -90,7 +90,7 @@ def _last_branch(facts: Mapping[str, Any]) -> Finding:
             f"驱动 {facts['module_version']} 不再支持 {old[0].name}（{old[0].generation}）：最后分支是 580",
         )
         return Finding(
-            code, Status.FAIL, summary, (("modinfo", facts["module_version"]), ("lspci", old[0].name)), GPU, CLOSED
+            code, Status.FAIL, summary, (("modinfo", facts["module_version"]), ("lspci", old[0].name)), GPU, closed(old)
         )
     if new and number < 570:
         summary = Both(
@@ -131,12 +131,17 @@ def _installed(facts: Mapping[str, Any]) -> Finding:
         ),
         do("dnf install kernel-devel-$(uname -r) kernel-headers gcc make", "to build the module", "用于构建模块"),
         do(
-            "dnf module enable nvidia-driver:580-open",
-            "a fixed branch; 580-dkms for Maxwell, Pascal, Volta",
-            "固定分支；Maxwell/Pascal/Volta 用 580-dkms",
+            "dnf install https://dl.fedoraproject.org/pub/epel/epel-release-latest-8.noarch.rpm",
+            "EPEL brings dkms, which builds the module",
+            "EPEL 提供构建模块所需的 dkms",
         ),
         do(
-            "dnf install nvidia-driver-cuda kmod-nvidia-open-dkms",
+            "dnf module reset nvidia-driver && dnf module enable nvidia-driver:{stream}",
+            "the fixed long-term branch for this card",
+            "适合该显卡的固定长期分支",
+        ),
+        do(
+            "dnf install nvidia-driver-cuda {kmod}",
             "user space and module; then dkms status must say installed",
             "用户态与模块；随后 dkms status 应为 installed",
             Safety.DISRUPTIVE,
@@ -149,7 +154,7 @@ def _installed(facts: Mapping[str, Any]) -> Finding:
         summary,
         (("rpm-kernel", ", ".join(list(packages)[:4]) or "no nvidia package"), ("lspci", gpus[0].name)),
         GPU,
-        steps,
+        TOO_OLD if any(gpu.generation == "kepler" for gpu in gpus) else filled_steps(steps, stream(gpus)),
     )
 
 
@@ -158,17 +163,22 @@ def _life(facts: Mapping[str, Any]) -> Finding:
 
     code = "HOST-BRANCH-LIFE"
     row = driver_branch(branch(facts["driver"]))
-    if row is None or not row.ended:
+    if row is None:
+        said = Both(
+            f"the end of driver {facts['driver']}'s branch is not known here",
+            f"驱动 {facts['driver']} 分支的支持期未知",
+        )
+        return Finding(code, Status.SKIP, said)
+    if not row.ended:
         return passed(code, f"driver {facts['driver']} has no end date behind it", f"驱动 {facts['driver']} 未过支持期")
     summary = Both(
         f"driver branch R{row.branch} ended in {row.end}: no fixes, and new kernels may not compile it",
         f"驱动分支 R{row.branch} 已于 {row.end} 停止支持：无修复，新内核可能无法编译",
     )
     step = do(
-        "dnf module switch-to nvidia-driver:580-open --allowerasing",
-        "a long-term branch (580-dkms for Maxwell, Pascal, Volta)",
-        "长期支持分支（Maxwell/Pascal/Volta 用 580-dkms）",
-        Safety.DISRUPTIVE,
+        "dnf module list nvidia-driver",
+        "then dnf module switch-to a long-term stream: 580-open, or 580-dkms for Maxwell, Pascal, Volta",
+        "然后用 dnf module switch-to 换到长期支持流：580-open；Maxwell/Pascal/Volta 用 580-dkms",
     )
     return Finding(code, Status.INFO, summary, (("nvidia-smi", facts["driver"]),), NOTHING, (step,))
 

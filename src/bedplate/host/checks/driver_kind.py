@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from bedplate.core.check import Safety
+from collections.abc import Sequence
+
+from bedplate.core.check import Safety, Step
 from bedplate.host.checks.kinds import GPU, do, hand, reboot, symptom
+from bedplate.host.parsers.pci import PciGpu
 
 ONE_VERSION = (
     do(
@@ -57,6 +60,28 @@ OPEN = (
     ),
     reboot(),
 )
+
+TOO_OLD = (
+    hand(
+        "replace the card: Kepler ends with branch 470 and CUDA 11.4, which no current PyTorch build supports",
+        "更换显卡：Kepler 的最后分支是 470，CUDA 止于 11.4，当前的 PyTorch 构建均不支持",
+    ),
+)
+
+WITHOUT_GSP = frozenset({"maxwell", "pascal", "volta"})
+"""Generations that need the proprietary module; 580 is their last branch."""
+
+
+def closed(gpus: Sequence[PciGpu]) -> tuple[Step, ...]:
+    """Steps for cards that the open module does not drive."""
+    return TOO_OLD if any(gpu.generation == "kepler" for gpu in gpus) else CLOSED
+
+
+def stream(gpus: Sequence[PciGpu]) -> dict[str, str]:
+    """The long-term stream for these cards, and its package of kernel modules; to fill steps with."""
+    old = any(gpu.generation in WITHOUT_GSP for gpu in gpus)
+    flavour = ("dkms", "latest") if old else ("open", "open")
+    return {"stream": f"580-{flavour[0]}", "kmod": f"kmod-nvidia-{flavour[1]}-dkms"}
 
 
 CHECKS = (
