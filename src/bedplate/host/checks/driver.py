@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from bedplate.core.check import Finding, Safety, Status
-from bedplate.host.checks.driver_kind import ONE_VERSION, OPEN, TOO_OLD, closed, stream
+from bedplate.host.checks.driver_kind import CLOSED, ONE_VERSION, OPEN, WITHOUT_GSP, for_cards
 from bedplate.host.checks.kinds import GPU, NOTHING, do, filled_steps, passed, reboot, state
 from bedplate.host.language import Both
 from bedplate.host.versions import branch
@@ -62,14 +62,16 @@ def _loaded(facts: Mapping[str, Any]) -> Finding:
 def _flavour(facts: Mapping[str, Any]) -> Finding:
     code = "HOST-FLAVOUR"
     flavour, gpus = facts["module_flavour"], facts["gpus"]
-    old = [gpu for gpu in gpus if gpu.generation in ("maxwell", "pascal", "volta", "kepler")]
+    old = [gpu for gpu in gpus if gpu.generation in {*WITHOUT_GSP, "kepler"}]
     new = [gpu for gpu in gpus if gpu.generation == "blackwell"]
     if flavour == "open" and old:
         summary = Both(
             f"the open kernel module is installed, and {old[0].name} ({old[0].generation}) has no GSP: it needs the proprietary one",
             f"安装的是开源内核模块，而 {old[0].name}（{old[0].generation}）没有 GSP：需要闭源 (proprietary) 模块",
         )
-        return Finding(code, Status.FAIL, summary, (("lspci", old[0].name), ("modinfo", flavour)), GPU, closed(old))
+        return Finding(
+            code, Status.FAIL, summary, (("lspci", old[0].name), ("modinfo", flavour)), GPU, for_cards(old, CLOSED)
+        )
     if flavour == "proprietary" and new:
         summary = Both(
             f"the proprietary kernel module is installed, and {new[0].name} (Blackwell) needs the open one",
@@ -81,7 +83,7 @@ def _flavour(facts: Mapping[str, Any]) -> Finding:
 
 def _last_branch(facts: Mapping[str, Any]) -> Finding:
     code = "HOST-BRANCH-GPU"
-    old = [gpu for gpu in facts["gpus"] if gpu.generation in ("maxwell", "pascal", "volta")]
+    old = [gpu for gpu in facts["gpus"] if gpu.generation in WITHOUT_GSP]
     new = [gpu for gpu in facts["gpus"] if gpu.generation == "blackwell"]
     number = branch(facts["module_version"])
     if old and number > 580:
@@ -90,7 +92,12 @@ def _last_branch(facts: Mapping[str, Any]) -> Finding:
             f"驱动 {facts['module_version']} 不再支持 {old[0].name}（{old[0].generation}）：最后分支是 580",
         )
         return Finding(
-            code, Status.FAIL, summary, (("modinfo", facts["module_version"]), ("lspci", old[0].name)), GPU, closed(old)
+            code,
+            Status.FAIL,
+            summary,
+            (("modinfo", facts["module_version"]), ("lspci", old[0].name)),
+            GPU,
+            for_cards(old, CLOSED),
         )
     if new and number < 570:
         summary = Both(
@@ -154,7 +161,7 @@ def _installed(facts: Mapping[str, Any]) -> Finding:
         summary,
         (("rpm-kernel", ", ".join(list(packages)[:4]) or "no nvidia package"), ("lspci", gpus[0].name)),
         GPU,
-        TOO_OLD if any(gpu.generation == "kepler" for gpu in gpus) else filled_steps(steps, stream(gpus)),
+        for_cards(gpus, steps),
     )
 
 

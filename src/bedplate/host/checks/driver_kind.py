@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bedplate.core.check import Safety, Step
-from bedplate.host.checks.kinds import GPU, do, hand, reboot, symptom
+from bedplate.host.checks.kinds import GPU, do, filled_steps, hand, reboot, symptom
 from bedplate.host.parsers.pci import PciGpu
 
 ONE_VERSION = (
@@ -72,9 +72,9 @@ WITHOUT_GSP = frozenset({"maxwell", "pascal", "volta"})
 """Generations that need the proprietary module; 580 is their last branch."""
 
 
-def closed(gpus: Sequence[PciGpu]) -> tuple[Step, ...]:
-    """Steps for cards that the open module does not drive."""
-    return TOO_OLD if any(gpu.generation == "kepler" for gpu in gpus) else CLOSED
+def for_cards(gpus: Sequence[PciGpu], steps: tuple[Step, ...]) -> tuple[Step, ...]:
+    """The steps, filled for these cards; for a card that no current driver serves, what is left to do."""
+    return TOO_OLD if any(gpu.generation == "kepler" for gpu in gpus) else filled_steps(steps, stream(gpus))
 
 
 def stream(gpus: Sequence[PciGpu]) -> dict[str, str]:
