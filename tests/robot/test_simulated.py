@@ -123,6 +123,25 @@ def test_the_command_of_a_period_is_applied_over_that_period(robot: SimulatedRob
     assert turns == pytest.approx([0.1, 0.1, 0.3, 0.3, 0.5, 0.5])
 
 
+@pytest.mark.parametrize(("physics_s", "answers"), [(0.03, True), (0.02, False)])
+def test_states_leave_on_time_while_the_physics_takes_its_own(
+    robot: SimulatedRobot, clock: FakeClock, physics_s: float, answers: bool
+) -> None:
+    step = robot._env.step
+
+    def slow(action: torch.Tensor) -> object:
+        clock.sleep_until(clock.now_s() + physics_s)
+        return step(action)
+
+    robot._env.step = slow  # type: ignore[method-assign, assignment]
+    writer = Writer(clock, lambda state: [0.0, 0.0] if answers else None)
+    drive(robot, clock, writer, 2.0)
+    # without an answer the first period waits to its end: only then is it known what the physics takes
+    stamps_s = np.array([state.stamp_ns for state in writer.states])[2:] * 1e-9
+    assert np.diff(stamps_s) == pytest.approx(T, abs=1e-6)
+    assert robot.record.missed_ticks == 0
+
+
 def test_before_the_first_command_it_does_its_safe_action(robot: SimulatedRobot, clock: FakeClock) -> None:
     drive(robot, clock, Writer(clock, lambda state: None), 0.5)
     assert robot._env.state.command.tolist() == [list(robot.contract.limits.safe_action.value)]

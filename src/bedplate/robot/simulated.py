@@ -1,8 +1,9 @@
 """A simulated robot: one world of a task, in real time, behind a link.
 
 The command that answers the state of a period is applied over that period, as in training; a period without a command
-repeats the last one. Before the first command of an episode it does its safe action: "hold" stays where it is measured.
-Being safe is the guard's business: this robot does what it is told.
+repeats the last one. The physics of a period is computed as soon as its command is there, so that states leave on time.
+Before the first command of an episode it does its safe action: "hold" stays where it is measured. Being safe is the
+guard's business: this robot does what it is told.
 """
 
 from __future__ import annotations
@@ -64,6 +65,7 @@ class SimulatedRobot:
         self._ages_s = np.zeros(len(self.contract.signals))
         self._episode = 0
         self._sequence = 0
+        self._step_ns = 0
 
     def run(self, listener: Listener, stop: Callable[[], bool]) -> None:
         """Be a robot until `stop()` says so. The world stands still until the first writer has come.
@@ -92,9 +94,9 @@ class SimulatedRobot:
             if link.peer_gone and not left:
                 self._on_event("the writer has gone; repeating its last command")
             left = link.peer_gone
-            rate.sleep()
             self._step()
             self.record.ticks += 1
+            rate.sleep()
         link.close()
         self.record.missed_ticks = rate.missed
         self.record.seconds = (self._clock.now_ns() - started_ns) * 1e-9
@@ -124,20 +126,26 @@ class SimulatedRobot:
         link.send(StateMessage(self._sequence, self._clock.now_ns(), self._episode, values, self._ages_s))
 
     def _receive(self, link: Link, rate: FixedRate) -> None:
-        """Take commands until the deadline."""
-        while (left_ns := rate.deadline_ns - self._clock.now_ns()) > 0 and not link.peer_gone:
+        """Take commands until one answers to the state just sent, or only the time of the physics is left."""
+        until_ns = rate.deadline_ns - min(self._step_ns, rate.period_ns // 2)
+        answered = False
+        while not answered and (left_ns := until_ns - self._clock.now_ns()) > 0 and not link.peer_gone:
             link.wait(left_ns * 1e-9)
             arrival_ns = self._clock.now_ns()
             for message in link.drain():
                 if not isinstance(message, CommandMessage):
                     continue
                 self.record.add_command(message, arrival_ns, self._episode)
+                answered |= message.state_sequence == self._sequence
                 # a robot's drive would trip on it; the guard must never let it out
                 if np.isfinite(message.values).all():
                     self._command = message.values
 
     def _step(self) -> None:
+        started_ns = self._clock.now_ns()
         step = self._env.step(self._no_action)
+        # the slowest of late, slowly forgotten
+        self._step_ns = max(self._clock.now_ns() - started_ns, self._step_ns * 99 // 100)
         for episode in step.episodes:
             self.record.episodes.append(episode)
             self._episode += 1

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bedplate.tasks.quad_avoid.flight import RADIUS_M, rotation
+from bedplate.tasks.quad_avoid.flight import BODY, RADIUS_M, rotation
 from bedplate.tasks.state import State
 from bedplate.tasks.terms import point_goal
 from bedplate.tasks.terms.worlds import DiscWorlds, gap_to_nearest
@@ -82,7 +82,7 @@ class Arena:
             qpos[env, 3:7] = (math.cos(world.heading_rad / 2), 0.0, 0.0, math.sin(world.heading_rad / 2))
         rows = torch.from_numpy(ids)
         model = state.engine.model
-        state.act[rows, 0] = float(model.body_mass[1] * -model.opt.gravity[2])
+        state.act[rows, 0] = float(model.body_mass[BODY] * -model.opt.gravity[2])
         state.world["wind"][rows] = 0.0
         point_goal.begin(state, rows)
 

@@ -10,6 +10,9 @@ from torch import Tensor
 from bedplate.tasks.spec import Memory, Signals
 from bedplate.tasks.state import State
 
+BODY = 1
+"""Of the drone, in the model."""
+
 RADIUS_M = 0.069
 """Centre to propeller tip: 46 mm arm and 23 mm propeller."""
 
@@ -34,13 +37,7 @@ def fan_angles(num_rays: int) -> Tensor:
 
 def rotation(state: State) -> Tensor:
     """(num_envs, 3, 3) float64: columns are the body axes in the world frame."""
-    w, x, y, z = state.qpos[:, 3:7].unbind(dim=1)
-    rows = (
-        (1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)),
-        (2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)),
-        (2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)),
-    )
-    return torch.stack([torch.stack(row, dim=1) for row in rows], dim=1)
+    return state.xmat[:, BODY].view(-1, 3, 3)
 
 
 def in_body(state: State, vector: Tensor) -> Tensor:

@@ -76,6 +76,7 @@ def quad_avoid(
             RaySensor("range", "quad", (0, 0, 0), fan, flight.RANGE_M, (place.FAN_GROUP,), yaw_only=True),
             RaySensor("down", "quad", (0, 0, 0), ((0.0, 0.0, -1.0),), flight.RANGE_M, (place.FLOOR_GROUP,)),
         ),
+        fields=("xmat",),
         signals=_signals(num_rays),
         features=_features(num_rays, action, steering),
         memory=(previous_action(4),),
