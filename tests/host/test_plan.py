@@ -20,7 +20,7 @@ from bedplate.host.plan.fetch import fetch_script
 from bedplate.host.plan.script import plan_script, values
 from bedplate.host.plan.step import PlanStep, Wishes
 from bedplate.host.plan.steps import all_steps
-from bedplate.host.plan.streams import choose, refusal
+from bedplate.host.streams import choose, refusal
 
 EVERYTHING = Wishes(cuda="12.8", cudnn=True, rootless_limits=True, user="trainer")
 STEPS = all_steps()

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from bedplate.core.check import Safety, Step
 from bedplate.host.checks.kinds import GPU, do, filled_steps, hand, reboot, symptom
 from bedplate.host.parsers.pci import PciGpu
+from bedplate.host.streams import DEFAULT, kmod_of
 
 ONE_VERSION = (
     do(
@@ -80,8 +81,8 @@ def for_cards(gpus: Sequence[PciGpu], steps: tuple[Step, ...]) -> tuple[Step, ..
 def stream(gpus: Sequence[PciGpu]) -> dict[str, str]:
     """The long-term stream for these cards, and its package of kernel modules; to fill steps with."""
     old = any(gpu.generation in WITHOUT_GSP for gpu in gpus)
-    flavour = ("dkms", "latest") if old else ("open", "open")
-    return {"stream": f"580-{flavour[0]}", "kmod": f"kmod-nvidia-{flavour[1]}-dkms"}
+    chosen = f"{DEFAULT}-{'dkms' if old else 'open'}"
+    return {"stream": chosen, "kmod": kmod_of(chosen)}
 
 
 CHECKS = (

@@ -13,8 +13,8 @@ from bedplate.host.facts import HostFacts, derive
 from bedplate.host.parsers.system import OsRelease
 from bedplate.host.plan.step import PlanHost, PlanStep, Wishes
 from bedplate.host.plan.steps import all_steps
-from bedplate.host.plan.streams import FIXED, choose, refusal
 from bedplate.host.snapshot import Snapshot
+from bedplate.host.streams import FIXED, choose, refusal
 from bedplate.host.versions import branch
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bedplate.host.plan.build import Plan, for_fetching
 from bedplate.host.plan.engine import START
-from bedplate.host.plan.script import values
+from bedplate.host.plan.script import assignments, values
 
 _HEAD = """#!/bin/sh
 # Fetches what a plan with --offline FOLDER installs. Run it as root on a machine with internet that has the host's
@@ -72,6 +72,5 @@ def fetch_script(plan: Plan) -> str:
     download = f'\nmust dnf_ download --resolve --alldeps --destdir "$out/rpms" \\\n    {names}\n'
     text = setup + stream + download
     kernel = f"{host.kernel}.{host.machine}" if host.kernel else "$(uname -r)"
-    used = {name: value for name, value in {**values(host), "kernel": kernel}.items() if f"${name}" in text}
-    head = "".join(f"{name}={value}\n" for name, value in used.items())
+    head = assignments({**values(host), "kernel": kernel}, text)
     return _HEAD + START + head + _BODY + text + _TAIL

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 import shlex
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import date
 
 from bedplate.host.plan.build import Plan
 from bedplate.host.plan.engine import ENGINE, MARK, START, USAGE
 from bedplate.host.plan.step import PlanHost, PlanStep
 from bedplate.host.plan.steps.tuning import accepted
-from bedplate.host.plan.streams import flavour_of
+from bedplate.host.streams import flavour_of, kmod_of
 
 
 def plan_script(plan: Plan) -> str:
@@ -41,13 +41,12 @@ def _comments(plan: Plan) -> str:
 
 def values(host: PlanHost) -> dict[str, str]:
     """Variables that steps may read -> their value as shell text."""
-    flavour = flavour_of(host.stream)
     profiles = accepted(host)
     user = shlex.quote(host.wishes.user) if host.wishes.user else "${SUDO_USER:-}"
     return {
         "stream": f"'{host.stream}'",
-        "kmod": "'kmod-nvidia-open-dkms'" if flavour == "open" else "'kmod-nvidia-latest-dkms'",
-        "driver": "'nvidia-open'" if flavour == "open" else "'cuda-drivers'",
+        "kmod": f"'{kmod_of(host.stream)}'",
+        "driver": "'nvidia-open'" if flavour_of(host.stream) == "open" else "'cuda-drivers'",
         "machine": host.machine,
         "repo_machine": "sbsa" if host.machine == "aarch64" else "x86_64",
         "user": user,
@@ -61,11 +60,15 @@ def values(host: PlanHost) -> dict[str, str]:
     }
 
 
+def assignments(variables: Mapping[str, str], text: str) -> str:
+    """Lines that set those of the variables which a shell text reads."""
+    used = (name for name in variables if re.search(rf"\$\{{?{name}\b", text))
+    return "".join(f"{name}={variables[name]}\n" for name in used)
+
+
 def _values(host: PlanHost, body: str) -> str:
-    used = {name: value for name, value in values(host).items() if re.search(rf"\$\{{?{name}\b", body)}
     offline = " --disablerepo='*' --enablerepo=bedplate-offline" if host.wishes.offline else ""
-    text = "".join(f"{name}={value}\n" for name, value in used.items())
-    return f'{text}\n# every change of packages\ndnf_() {{\n    dnf -y{offline} "$@"\n}}\n'
+    return f'{assignments(values(host), body)}\n# every change of packages\ndnf_() {{\n    dnf -y{offline} "$@"\n}}\n'
 
 
 def _functions(step: PlanStep) -> str:

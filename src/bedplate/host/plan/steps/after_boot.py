@@ -6,6 +6,7 @@ import re
 
 from bedplate.host.checks.kinds import known
 from bedplate.host.plan.step import PlanHost, PlanStep, for_containers, for_driver
+from bedplate.host.plan.steps.containers import CDI_FLAG
 
 _NVSWITCH = re.compile(r"nvswitch", re.IGNORECASE)
 _ONLINE = frozenset({"offline", "plugins", "nvidia"})
@@ -147,7 +148,7 @@ STEPS = (
             "if systemctl restart nvidia-cdi-refresh.service; then say 'written by nvidia-cdi-refresh'; fi",
             'if [ ! -s "$root/var/run/cdi/nvidia.yaml" ]; then mkdir -p "$root/etc/cdi"; '
             "if nvidia-ctk cdi generate --help 2>&1 | grep -q feature-flag; then "
-            'nvidia-ctk cdi generate --feature-flag no-additional-gids-for-device-nodes --output="$root/etc/cdi/nvidia.yaml"; '
+            f'nvidia-ctk cdi generate --feature-flag {CDI_FLAG} --output="$root/etc/cdi/nvidia.yaml"; '
             'else nvidia-ctk cdi generate --output="$root/etc/cdi/nvidia.yaml"; fi; fi',
         ),
         undo=('rm -f "$root/etc/cdi/nvidia.yaml"',),

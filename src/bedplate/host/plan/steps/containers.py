@@ -9,7 +9,7 @@ from bedplate.host.versions import at_least
 _BASE = frozenset({"offline"})
 _ENV = '"$root/etc/nvidia-container-toolkit/nvidia-cdi-refresh.env"'
 _HOOK = '"$root/usr/share/containers/oci/hooks.d/oci-nvidia-hook.json"'
-FLAG = "no-additional-gids-for-device-nodes"
+CDI_FLAG = "no-additional-gids-for-device-nodes"
 """podman before 5.1 cannot read what toolkits from 1.19.1 on write without it."""
 
 
@@ -86,12 +86,12 @@ STEPS = (
         "cdi_format",
         "CDI specifications are written in the form that podman 4.9 reads",
         "Toolkit 1.19.1 and later write additionalGids, which podman before 5.1 rejects: unresolvable CDI devices.",
-        check=(f"grep -q '{FLAG}' {_ENV}",),
+        check=(f"grep -q '{CDI_FLAG}' {_ENV}",),
         do=(
             'mkdir -p "$root/etc/nvidia-container-toolkit"',
-            f"printf '%s\\n' 'NVIDIA_CTK_CDI_GENERATE_FEATURE_FLAGS={FLAG}' >>{_ENV}",
+            f"printf '%s\\n' 'NVIDIA_CTK_CDI_GENERATE_FEATURE_FLAGS={CDI_FLAG}' >>{_ENV}",
         ),
-        undo=(f"sed -i '/{FLAG}/d' {_ENV}",),
+        undo=(f"sed -i '/{CDI_FLAG}/d' {_ENV}",),
         wanted=_old_podman,
         done=_trap_done,
         mends=("HOST-CTK-PODMAN", "HOST-CDI-NEW", "HOST-CDI-UNKNOWN-FIELD"),

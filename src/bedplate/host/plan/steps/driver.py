@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bedplate.host.checks.kinds import known
 from bedplate.host.plan.step import PlanHost, PlanStep, for_driver
-from bedplate.host.plan.streams import flavour_of
+from bedplate.host.streams import kmod_of
 
 _SOURCES = frozenset({"offline", "plugins", "crb", "epel", "nvidia"})
 
@@ -28,8 +28,7 @@ def _driver_done(host: PlanHost) -> bool | None:
     packages = known(host.facts.packages, None)
     if packages is None:
         return None
-    kmod = "kmod-nvidia-open-dkms" if flavour_of(host.stream) == "open" else "kmod-nvidia-latest-dkms"
-    return "nvidia-driver-cuda" in packages and kmod in packages
+    return "nvidia-driver-cuda" in packages and kmod_of(host.stream) in packages
 
 
 def _module_done(host: PlanHost) -> bool | None:

@@ -1,4 +1,4 @@
-"""Which driver stream serves the GPUs of a host: never one that floats."""
+"""Which driver stream serves the GPUs of a host, and what it holds: never one that floats."""
 
 from __future__ import annotations
 
@@ -19,6 +19,11 @@ LAST_PROPRIETARY = 610
 def flavour_of(stream: str) -> str:
     """Flavour of the kernel modules: "open" or "proprietary"."""
     return "open" if stream.endswith("-open") else "proprietary"
+
+
+def kmod_of(stream: str) -> str:
+    """The package of kernel modules that a stream holds."""
+    return f"kmod-nvidia-{'open' if flavour_of(stream) == 'open' else 'latest'}-dkms"
 
 
 def choose(generations: Iterable[str], current: str = "") -> str:
